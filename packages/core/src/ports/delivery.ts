@@ -1,0 +1,47 @@
+import type { AccountId, BootId, EventId, LaneRef, MessageId, TurnId } from '../ids.ts';
+
+export interface DeliveryRef {
+  readonly lane: LaneRef;
+  readonly seq: string;
+  readonly n: number;
+}
+
+/** A row that this worker marked `sending`, durably, before the first byte. */
+export interface DueDelivery extends DeliveryRef {
+  readonly messageId: MessageId;
+  readonly accountId: AccountId;
+  readonly attempt: number;
+  /** The one resend of an unknown outcome: goes out with the channel's notice. */
+  readonly recovered: boolean;
+  readonly runId: EventId | null;
+  readonly turnId: TurnId | null;
+  readonly sessionKey: string;
+  readonly agentId: string;
+  readonly role: string;
+  readonly body: { readonly text: string; readonly attachments?: readonly unknown[] };
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date;
+  readonly traceparent: string | null;
+}
+
+export interface DeliverySettlement extends DeliveryRef {
+  readonly attempt: number;
+  readonly outcome:
+    | { readonly state: 'delivered'; readonly ref: string | null }
+    /** A proven refusal that may be tried again, not before `afterMs` from now on the database clock. */
+    | { readonly state: 'pending'; readonly afterMs: number; readonly error: { readonly code: string; readonly detail?: string } }
+    | { readonly state: 'failed' | 'unknown' | 'abandoned'; readonly error: { readonly code: string; readonly detail?: string } };
+}
+
+export interface DeliveryStore {
+  /**
+   * Marks due rows of these partitions `sending` (head of each conversation only: everything before it is final or
+   * unknown without a resend to come) and returns them; at most `limit`. With `lanes`, only those. Only a live worker gets rows.
+   * @throws StoreError
+   */
+  claimDue(bootId: BootId, partitions: readonly number[], limit: number, lanes?: readonly LaneRef[]): Promise<DueDelivery[]>;
+  /** Records sends. True where the row was still sending(me, attempt). Commit point 3. @throws StoreError */
+  settle(bootId: BootId, items: readonly DeliverySettlement[]): Promise<boolean[]>;
+  /** Milliseconds until the next pending row of these partitions is due; null when none waits. @throws StoreError */
+  nextDueMs(partitions: readonly number[]): Promise<number | null>;
+}

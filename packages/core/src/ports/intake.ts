@@ -1,0 +1,61 @@
+import type { AccountId, AgentId, BootId, EventId, LaneRef } from '../ids.ts';
+import type { EventKind } from '../states.ts';
+
+/** Where an event came from. Immutable once stored. Components are raw: escaping belongs to the key policies. */
+export interface Source {
+  readonly platform: string;
+  readonly chatType: string;
+  readonly chatId?: string | null;
+  readonly threadId?: string | null;
+  readonly userId?: string | null;
+  readonly userIdAlt?: string | null;
+  readonly userName?: string | null;
+  readonly chatName?: string | null;
+  readonly prospectiveThreadId?: string | null;
+  readonly scopeId?: string | null;
+}
+
+/** `events.body`. */
+export interface EventBody {
+  readonly text: string;
+  readonly source: Source;
+  readonly attachments?: readonly unknown[];
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly busyMode?: string;
+  /** The platform's own id of the message. */
+  readonly platformMessageId?: string;
+}
+
+export interface AcceptItem extends LaneRef {
+  readonly agentId: AgentId;
+  readonly sessionKey: string;
+  /** Made by the ingress before the first try: a repeated try stores nothing twice. */
+  readonly eventId: EventId;
+  readonly kind: EventKind;
+  readonly accountId: AccountId | null;
+  readonly body: EventBody;
+  /** Events without an idempotency key use `evt:` + their id, so that every event has its dedupe row. */
+  readonly dedupe: { readonly scope: string; readonly key: string; readonly bodyHash: Uint8Array };
+  /** Accepted, unfinished events a lane may hold; above it the item is answered `lane_full` and consumes nothing. */
+  readonly laneCap: number;
+  readonly traceparent: string | null;
+}
+
+export type AcceptResult =
+  /** Stored and committed. `position` = unfinished events of the lane before this one in the accepting snapshot. */
+  | { readonly result: 'accepted'; readonly position: number }
+  /** The same key and body came before: the first acceptance. */
+  | { readonly result: 'duplicate'; readonly eventId: EventId; readonly lane: LaneRef }
+  /** The same key came before with another body. */
+  | { readonly result: 'mismatch'; readonly eventId: EventId }
+  | { readonly result: 'lane_full' };
+
+export interface IntakeStore {
+  /**
+   * Stores a batch in one transaction (commit point 1), rows in input order; result i belongs to item i.
+   * Repeating a batch with the same ids is safe: what was stored answers `duplicate` of itself, which the
+   * implementation turns back into `accepted`.
+   * @throws StoreError `row` (one item is at fault: bisect), `busy` (try again), `unknown` (repeat with the same ids)
+   */
+  accept(nodeId: BootId, items: readonly AcceptItem[]): Promise<AcceptResult[]>;
+}
