@@ -1,21 +1,82 @@
-export { assertNever, AppError, type AppErrorInit, type HttpErrorCode, type RunErrorCode, StoreError, type StoreFailure } from './errors.ts';
 export type { Clock, Ids } from './clock.ts';
 export {
-  type AccountId, type AgentId, type BootId, digestId, type EventId, formatId, type IdPrefix, isUuid, type KeyRowId,
-  type LaneId, laneIdOf, type LaneRef, type MessageId, parseId, type SessionId, SLOT_COUNT, slotOf, type TenantId,
-  type TurnId, uuidV7,
-} from './ids.ts';
+  AppError,
+  type AppErrorInit,
+  assertNever,
+  type HttpErrorCode,
+  type RunErrorCode,
+  StoreError,
+  type StoreFailure,
+} from './errors.ts';
 export {
-  DELIVERY_STATE, type DeliveryStatus, EVENT_KIND, EVENT_STATE, type EventKind, isFinal, type RunStatus, TURN_REASON,
-  TURN_STATE, type TurnReason, type TurnStatus, WORKER_STATE, type WorkerStatus,
-} from './states.ts';
+  type AccountId,
+  type AgentId,
+  type BootId,
+  digestId,
+  type EventId,
+  formatId,
+  type IdPrefix,
+  isUuid,
+  type KeyRowId,
+  type LaneId,
+  type LaneRef,
+  laneIdOf,
+  type MessageId,
+  parseId,
+  type SessionId,
+  SLOT_COUNT,
+  slotOf,
+  type TenantId,
+  type TurnId,
+  uuidV7,
+} from './ids.ts';
+export type {
+  AccountConfig,
+  AccountConfigs,
+  AgentConfig,
+  AgentConfigs,
+  AgentRuntimeConfig,
+  KeyLookup,
+  KeyPolicyConfig,
+  KeyRecord,
+  SealedValues,
+  TenantConfig,
+  TenantConfigs,
+  TenantLimits,
+} from './ports/configs.ts';
+export type { DeliveryRef, DeliverySettlement, DeliveryStore, DueDelivery } from './ports/delivery.ts';
 export type { AcceptItem, AcceptResult, EventBody, IntakeStore, Source } from './ports/intake.ts';
 export type {
-  ClaimedEvent, ClaimedTurn, ClaimRequest, ClaimResult, CommitRequest, CommitResult, Fence, HandBackRequest, LaneStore,
-  ReadyLane, ReplyBody, RunningTurn, StepAppend,
+  ClaimedEvent,
+  ClaimedTurn,
+  ClaimRequest,
+  ClaimResult,
+  CommitRequest,
+  CommitResult,
+  Fence,
+  HandBackRequest,
+  LaneStore,
+  ReadyLane,
+  ReplyBody,
+  RunningTurn,
+  StepAppend,
 } from './ports/lane.ts';
-export type { DeliveryRef, DeliverySettlement, DeliveryStore, DueDelivery } from './ports/delivery.ts';
 export type { OwnershipStore, PartitionRow, WorkerRow } from './ports/ownership.ts';
 export type { InterruptedTurn, RepairStore } from './ports/repair.ts';
-export type { ControlSignals, LaneLocks, LiveEvent, LiveStream, LockAnswer, WakeUp, WakeUps } from './ports/signals.ts';
 export type { Counter, CrashPoints, Gauge, Histogram, LogFields, Logger } from './ports/runtime.ts';
+export type { ControlSignals, LaneLocks, LiveEvent, LiveStream, LockAnswer, WakeUp, WakeUps } from './ports/signals.ts';
+export {
+  DELIVERY_STATE,
+  type DeliveryStatus,
+  EVENT_KIND,
+  EVENT_STATE,
+  type EventKind,
+  isFinal,
+  type RunStatus,
+  TURN_REASON,
+  TURN_STATE,
+  type TurnReason,
+  type TurnStatus,
+  WORKER_STATE,
+  type WorkerStatus,
+} from './states.ts';
