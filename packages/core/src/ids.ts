@@ -26,7 +26,19 @@ export interface LaneRef {
 }
 
 export type IdPrefix =
-  | 'ten' | 'agt' | 'acc' | 'key' | 'evt' | 'run' | 'trn' | 'ses' | 'msg' | 'dlv' | 'inp' | 'att' | 'whe';
+  | 'ten'
+  | 'agt'
+  | 'acc'
+  | 'key'
+  | 'evt'
+  | 'run'
+  | 'trn'
+  | 'ses'
+  | 'msg'
+  | 'dlv'
+  | 'inp'
+  | 'att'
+  | 'whe';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const BASE32_LENGTH = 26;

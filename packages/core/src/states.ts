@@ -2,14 +2,33 @@
 
 /** `events.state`. 0 also means running: "running" is derived from the lane row (turn_id set, ord in turn_ords). */
 export const EVENT_STATE = {
-  queued: 0, resuming: 1, waiting: 2,
-  ok: 10, no_reply: 11, error: 12, timeout: 13, cancelled: 14, superseded: 15, merged: 16, steered: 17,
-  discarded: 18, parked: 19, refused: 20,
+  queued: 0,
+  resuming: 1,
+  waiting: 2,
+  ok: 10,
+  no_reply: 11,
+  error: 12,
+  timeout: 13,
+  cancelled: 14,
+  superseded: 15,
+  merged: 16,
+  steered: 17,
+  discarded: 18,
+  parked: 19,
+  refused: 20,
 } as const;
 
 /** `turns.state`; a running turn has no row, it stands in its lane. */
 export const TURN_STATE = {
-  ok: 1, no_reply: 2, error: 3, timeout: 4, stopped: 5, handed_back: 6, interrupted: 7, waiting: 8, cancelled: 9,
+  ok: 1,
+  no_reply: 2,
+  error: 3,
+  timeout: 4,
+  stopped: 5,
+  handed_back: 6,
+  interrupted: 7,
+  waiting: 8,
+  cancelled: 9,
 } as const;
 
 /** `messages.dstate`. */
@@ -22,8 +41,20 @@ export const EVENT_KIND = { message: 0, command: 1, wake: 2 } as const;
 export const TURN_REASON = { message: 0, resume: 1, wake: 2, spawn: 3, input: 4 } as const;
 
 export type RunStatus =
-  | 'queued' | 'running' | 'waiting'
-  | 'ok' | 'no_reply' | 'error' | 'timeout' | 'cancelled' | 'superseded' | 'merged' | 'steered' | 'discarded' | 'refused' | 'parked';
+  | 'queued'
+  | 'running'
+  | 'waiting'
+  | 'ok'
+  | 'no_reply'
+  | 'error'
+  | 'timeout'
+  | 'cancelled'
+  | 'superseded'
+  | 'merged'
+  | 'steered'
+  | 'discarded'
+  | 'refused'
+  | 'parked';
 export type TurnStatus = keyof typeof TURN_STATE;
 export type DeliveryStatus = keyof typeof DELIVERY_STATE;
 export type WorkerStatus = keyof typeof WORKER_STATE;

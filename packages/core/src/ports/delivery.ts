@@ -29,8 +29,15 @@ export interface DeliverySettlement extends DeliveryRef {
   readonly outcome:
     | { readonly state: 'delivered'; readonly ref: string | null }
     /** A proven refusal that may be tried again, not before `afterMs` from now on the database clock. */
-    | { readonly state: 'pending'; readonly afterMs: number; readonly error: { readonly code: string; readonly detail?: string } }
-    | { readonly state: 'failed' | 'unknown' | 'abandoned'; readonly error: { readonly code: string; readonly detail?: string } };
+    | {
+        readonly state: 'pending';
+        readonly afterMs: number;
+        readonly error: { readonly code: string; readonly detail?: string };
+      }
+    | {
+        readonly state: 'failed' | 'unknown' | 'abandoned';
+        readonly error: { readonly code: string; readonly detail?: string };
+      };
 }
 
 export interface DeliveryStore {
@@ -39,7 +46,12 @@ export interface DeliveryStore {
    * unknown without a resend to come) and returns them; at most `limit`. With `lanes`, only those. Only a live worker gets rows.
    * @throws StoreError
    */
-  claimDue(bootId: BootId, partitions: readonly number[], limit: number, lanes?: readonly LaneRef[]): Promise<DueDelivery[]>;
+  claimDue(
+    bootId: BootId,
+    partitions: readonly number[],
+    limit: number,
+    lanes?: readonly LaneRef[],
+  ): Promise<DueDelivery[]>;
   /** Records sends. True where the row was still sending(me, attempt). Commit point 3. @throws StoreError */
   settle(bootId: BootId, items: readonly DeliverySettlement[]): Promise<boolean[]>;
   /** Milliseconds until the next pending row of these partitions is due; null when none waits. @throws StoreError */

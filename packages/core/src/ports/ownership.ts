@@ -19,7 +19,14 @@ export interface PartitionRow {
 
 /** Leases of processes and partitions. All times are the database's clock_timestamp(). */
 export interface OwnershipStore {
-  register(row: { readonly bootId: BootId; readonly kind: 'session-worker' | 'coordinator' | 'ingress'; readonly name: string; readonly pid: number; readonly version: string; readonly turnSlots: number }): Promise<void>;
+  register(row: {
+    readonly bootId: BootId;
+    readonly kind: 'session-worker' | 'coordinator' | 'ingress';
+    readonly name: string;
+    readonly pid: number;
+    readonly version: string;
+    readonly turnSlots: number;
+  }): Promise<void>;
   /** False: no live row of mine any more; the process must abort everything, send nothing, and exit. @throws StoreError */
   heartbeat(bootId: BootId): Promise<boolean>;
   /** live → leaving. */

@@ -26,5 +26,9 @@ export interface RepairStore {
   /** Queued events per tenant into tenant_load. */
   measureLoad(): Promise<void>;
   /** Deletes rows past retention in small batches; returns rows deleted per table. */
-  deleteExpired(limits: { readonly settledDays: number; readonly dedupeDays: number; readonly batch: number }): Promise<Readonly<Record<string, number>>>;
+  deleteExpired(limits: {
+    readonly settledDays: number;
+    readonly dedupeDays: number;
+    readonly batch: number;
+  }): Promise<Readonly<Record<string, number>>>;
 }

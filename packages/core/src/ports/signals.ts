@@ -18,9 +18,9 @@ export interface WakeUps {
 /** Redis lane locks: they keep rivals quiet, nothing more. All batched. When Redis is away every call answers `away`. */
 export interface LaneLocks {
   /** Per lane: `mine`, or the boot id of another, or `away`. */
-  take(bootId: BootId, lanes: readonly LaneRef[]): Promise<(LockAnswer)[]>;
+  take(bootId: BootId, lanes: readonly LaneRef[]): Promise<LockAnswer[]>;
   /** Sets missing ones again; answers as take. */
-  renew(bootId: BootId, lanes: readonly LaneRef[]): Promise<(LockAnswer)[]>;
+  renew(bootId: BootId, lanes: readonly LaneRef[]): Promise<LockAnswer[]>;
   /** Deletes those that are mine; resolves when Redis has answered or is known to be away. */
   release(bootId: BootId, lanes: readonly LaneRef[]): Promise<void>;
 }
