@@ -1,0 +1,55 @@
+import { defineConfig } from 'vitest/config';
+
+const globalSetup = './test/harness/src/global-setup.ts';
+const adapterTests = 'packages/*/src/**/*.{pg,redis,nats}.test.ts';
+
+/**
+ * `unit` needs nothing but Node. `adapters` and `integration` get Postgres, Redis and NATS from the global
+ * set-up: URLs from the environment, else services of their own. Every file makes its own database and prefixes.
+ */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+          include: ['packages/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 'scripts/**/*.test.ts'],
+          exclude: [adapterTests],
+        },
+      },
+      {
+        test: {
+          name: 'adapters',
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+          include: [adapterTests],
+          globalSetup,
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'integration',
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+          include: ['test/{harness,integration,conformance,load,chaos}/src/**/*.test.ts'],
+          globalSetup,
+          testTimeout: 60_000,
+          hookTimeout: 90_000,
+        },
+      },
+      {
+        test: {
+          name: 'model',
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+          include: ['test/model/src/**/*.test.ts'],
+          testTimeout: 300_000,
+        },
+      },
+    ],
+  },
+});
