@@ -1,3 +1,4 @@
+export { Batcher, type BatcherOptions } from './batching/batcher.ts';
 export type { Clock, Ids } from './clock.ts';
 export {
   AppError,
