@@ -1,1 +1,2 @@
-export {};
+export { SeededIds } from './seeded-ids.ts';
+export { settled, VirtualClock } from './virtual-clock.ts';
