@@ -63,13 +63,19 @@ export async function runLoad(
   const sender = createSender(options.urls, { connections: options.connections, giveUpMs: options.giveUpMs });
   try {
     const targets = await setUp({ ...options, url, replyUrl: receiver.url, secret });
-    await run.sendAll(sender, targets, signal);
+    await run.sendAll({ sender, targets, signal });
     await run.settle(signal);
     return run.report(receiver);
   } finally {
     await sender.close();
     await receiver.close();
   }
+}
+
+interface Work {
+  readonly sender: Sender;
+  readonly targets: readonly LoadTarget[];
+  readonly signal: AbortSignal;
 }
 
 /** The books of one run. */
@@ -98,13 +104,13 @@ class Run {
     this.#planned = pace.kind === 'open' ? Math.round(pace.ratePerSecond * pace.seconds) : pace.messages;
   }
 
-  async sendAll(sender: Sender, targets: readonly LoadTarget[], signal: AbortSignal): Promise<void> {
+  async sendAll(work: Work): Promise<void> {
+    const { signal } = work;
     this.#firstSendMs = performance.now();
     const { pace } = this.#options;
     if (pace.kind === 'closed') {
       const loops = Array.from({ length: Math.min(pace.concurrency, this.#planned) }, async () => {
-        while (this.#started < this.#planned && !signal.aborted)
-          await this.#sendOne(sender, targets, performance.now(), signal);
+        while (this.#started < this.#planned && !signal.aborted) await this.#sendOne(work, performance.now());
       });
       await Promise.all(loops);
       return;
@@ -117,7 +123,7 @@ class Run {
       );
       while (this.#started < due && inFlight.size < IN_FLIGHT_MAX) {
         const scheduledMs = this.#firstSendMs + (this.#started * 1000) / pace.ratePerSecond;
-        const one = this.#sendOne(sender, targets, scheduledMs, signal).finally(() => inFlight.delete(one));
+        const one = this.#sendOne(work, scheduledMs).finally(() => inFlight.delete(one));
         inFlight.add(one);
       }
       await sleep(TICK_MS);
@@ -125,12 +131,7 @@ class Run {
     await Promise.all(inFlight);
   }
 
-  async #sendOne(
-    sender: Sender,
-    targets: readonly LoadTarget[],
-    scheduledMs: number,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #sendOne({ sender, targets, signal }: Work, scheduledMs: number): Promise<void> {
     const i = this.#started++;
     const target = targets[i % targets.length];
     if (target === undefined) return;

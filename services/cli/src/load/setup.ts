@@ -28,25 +28,31 @@ export async function setUp(options: SetupOptions): Promise<LoadTarget[]> {
   const targets: LoadTarget[] = [];
   for (const apiKey of keys) {
     const agent = `load-${randomBytes(5).toString('hex')}`;
-    await call('POST', `${options.url}/v1/agents`, apiKey, {
-      name: agent,
-      runtime: 'echo',
-      echo: { delayMs: options.delayMs, fail: 0 },
-    });
-    await call('POST', `${options.url}/v1/accounts`, apiKey, {
-      name: agent,
-      agent,
-      channel: 'webhook',
-      options: {
-        verify: 'hmac-sha256-header',
-        header: 'x-hub-signature-256',
-        prefix: 'sha256=',
-        idHeader: 'x-github-delivery',
-        template: '{{text}}',
-        replyUrl: options.replyUrl,
+    await call(
+      { method: 'POST', url: `${options.url}/v1/agents`, key: apiKey },
+      {
+        name: agent,
+        runtime: 'echo',
+        echo: { delayMs: options.delayMs, fail: 0 },
       },
-      secrets: { secret: options.secret },
-    });
+    );
+    await call(
+      { method: 'POST', url: `${options.url}/v1/accounts`, key: apiKey },
+      {
+        name: agent,
+        agent,
+        channel: 'webhook',
+        options: {
+          verify: 'hmac-sha256-header',
+          header: 'x-hub-signature-256',
+          prefix: 'sha256=',
+          idHeader: 'x-github-delivery',
+          template: '{{text}}',
+          replyUrl: options.replyUrl,
+        },
+        secrets: { secret: options.secret },
+      },
+    );
     targets.push({ apiKey, agent, account: agent });
   }
   return targets;
@@ -62,17 +68,26 @@ async function makeTenants(options: SetupOptions): Promise<string[]> {
   const keys: string[] = [];
   for (let i = 0; i < options.tenants; i++) {
     const apiKey = `tk_${randomBytes(8).toString('hex')}_${randomBytes(24).toString('hex')}`;
-    await call('PUT', `${options.operator.url}/admin/v1/tenants/load-${run}-${i}`, options.operator.key, {
-      name: `load-${run}-${i}`,
-      limits: { queuedPerLane: 100_000, queuedPerTenant: 1_000_000, turnSlots: 5000 },
-      keys: [{ name: 'load', secret: apiKey, preset: 'owner' }],
-    });
+    await call(
+      { method: 'PUT', url: `${options.operator.url}/admin/v1/tenants/load-${run}-${i}`, key: options.operator.key },
+      {
+        name: `load-${run}-${i}`,
+        limits: { queuedPerLane: 100_000, queuedPerTenant: 1_000_000, turnSlots: 5000 },
+        keys: [{ name: 'load', secret: apiKey, preset: 'owner' }],
+      },
+    );
     keys.push(apiKey);
   }
   return keys;
 }
 
-async function call(method: 'POST' | 'PUT', url: string, key: string, body: unknown): Promise<void> {
+interface Call {
+  readonly method: 'POST' | 'PUT';
+  readonly url: string;
+  readonly key: string;
+}
+
+async function call({ method, url, key }: Call, body: unknown): Promise<void> {
   const response = await request(url, {
     method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
