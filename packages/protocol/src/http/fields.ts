@@ -1,0 +1,59 @@
+/** Parts that several request and answer schemas share. */
+import { z } from 'zod';
+
+/** Names that people choose for tenants, agents and accounts (surface §1). */
+export const NamePattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+
+/** `default` is refused, so that it never becomes part of a session key. */
+export const NameSchema = z
+  .string()
+  .regex(NamePattern)
+  .refine((name) => name !== 'default');
+
+/** A name or an id, as paths and bodies accept them. */
+export const ReferenceSchema = z.string().min(1).max(64);
+
+/** An instant, ISO 8601 in UTC. */
+export const InstantSchema = z.iso.datetime();
+
+/** Nothing below 0x20, no DEL: such characters in names and ids break logs, headers and terminals. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this refuses
+const CONTROL = /[\u0000-\u001f\u007f]/;
+
+/** Text that names something: an id of a platform, a key, a label. */
+export function nameText(lengthMax: number): z.ZodString {
+  return z
+    .string()
+    .max(lengthMax)
+    .refine((text) => !CONTROL.test(text));
+}
+
+/** Bytes of a text in UTF-8; stops counting above `bytesMax`, so that a huge text costs nothing. */
+export function utf8Fits(text: string, bytesMax: number): boolean {
+  if (text.length > bytesMax) return false;
+  if (text.length * 3 <= bytesMax) return true;
+  return new TextEncoder().encode(text).length <= bytesMax;
+}
+
+/** `{data, nextCursor, hasMore}`: every list is keyset-paged and its cursor is opaque. */
+export function listOf<Item extends z.ZodType>(item: Item) {
+  return z.strictObject({ data: z.array(item), nextCursor: z.string().nullable(), hasMore: z.boolean() });
+}
+
+export const LIST_LIMIT_DEFAULT = 50;
+export const LIST_LIMIT_MAX = 200;
+
+/** `limit` of a query string: digits, in range. */
+export function limitParam(max: number = LIST_LIMIT_MAX) {
+  return z
+    .string()
+    .regex(/^[0-9]{1,4}$/)
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= max)
+    .optional();
+}
+
+export const CursorParam = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,512}$/)
+  .optional();

@@ -1,0 +1,89 @@
+/** `POST /v1/messages`. */
+import { z } from 'zod';
+import { nameText, ReferenceSchema, utf8Fits } from './fields.ts';
+import { RunStatusSchema } from './runs.ts';
+
+export const BODY_BYTES_MAX = 1024 * 1024;
+export const TEXT_BYTES_MAX = 256 * 1024;
+export const SESSION_KEY_BYTES_MAX = 512;
+export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
+const ATTACHMENTS_MAX = 20;
+
+const sourceText = nameText(256).nullish();
+
+/** Where a message came from. Components are raw; escaping belongs to the key policy. */
+export const SourceSchema = z.strictObject({
+  platform: nameText(64).min(1),
+  chatType: z.enum(['dm', 'group', 'channel', 'thread', 'forum', 'inbox']),
+  chatId: sourceText,
+  threadId: sourceText,
+  userId: sourceText,
+  userIdAlt: sourceText,
+  userName: sourceText,
+  chatName: sourceText,
+  prospectiveThreadId: sourceText,
+  scopeId: sourceText,
+});
+
+export const AttachmentSchema = z.strictObject({
+  kind: z.enum(['image', 'audio', 'video', 'file']),
+  ref: z.string().min(1).max(2048),
+  name: nameText(255).optional(),
+  mime: nameText(127).optional(),
+  size: z.int().nonnegative().optional(),
+});
+
+/** A key given by hand: 1–512 bytes, no control characters. */
+export const SessionKeySchema = z.string().check((context) => {
+  const key = context.value;
+  if (key === '' || !utf8Fits(key, SESSION_KEY_BYTES_MAX) || !nameText(SESSION_KEY_BYTES_MAX).safeParse(key).success) {
+    context.issues.push({ code: 'custom', input: key, params: { code: 'malformed_key' } });
+  }
+});
+
+export const IdempotencyKeySchema = nameText(IDEMPOTENCY_KEY_LENGTH_MAX).min(1);
+
+const TextSchema = z.string().check((context) => {
+  if (utf8Fits(context.value, TEXT_BYTES_MAX)) return;
+  context.issues.push({ code: 'custom', input: context.value, params: { code: 'body_too_large' } });
+});
+
+/** Exactly one of `source` and `sessionKey`; a message says something or carries something. */
+export const MessageRequestSchema = z
+  .strictObject({
+    agentId: ReferenceSchema.optional(),
+    accountId: ReferenceSchema.optional(),
+    source: SourceSchema.optional(),
+    sessionKey: SessionKeySchema.optional(),
+    text: TextSchema,
+    attachments: z.array(AttachmentSchema).max(ATTACHMENTS_MAX).optional(),
+    kind: z.enum(['message', 'wake']).optional(),
+    busyMode: z.enum(['queue']).optional(),
+    metadata: z.record(z.string(), z.unknown()).optional(),
+    idempotencyKey: IdempotencyKeySchema.optional(),
+  })
+  .check((context) => {
+    const { source, sessionKey, text, attachments, kind } = context.value;
+    const selectors = Number(source !== undefined) + Number(sessionKey !== undefined);
+    const refuse = (code: string, path: string[]) =>
+      context.issues.push({ code: 'custom', input: undefined, path, params: { code } });
+    if (selectors === 0) refuse('no_selector', []);
+    if (selectors === 2) refuse('multiple_selectors', ['sessionKey']);
+    if (text === '' && kind !== 'wake' && (attachments ?? []).length === 0) refuse('invalid_field', ['text']);
+  });
+export type MessageRequest = z.infer<typeof MessageRequestSchema>;
+
+export const MessageQuerySchema = z.strictObject({ stream: z.enum(['true', 'false']).optional() });
+
+/** 202. `position`: accepted, unfinished events of the lane before this one. */
+export const MessageAnswerSchema = z.strictObject({
+  runId: z.string(),
+  eventId: z.string(),
+  sessionKey: z.string(),
+  slot: z.int(),
+  partition: z.int(),
+  status: z.enum(['accepted', 'duplicate']),
+  runStatus: RunStatusSchema,
+  position: z.int(),
+});
+export type MessageAnswer = z.infer<typeof MessageAnswerSchema>;

@@ -1,0 +1,56 @@
+import type { HttpErrorCode } from '@turnkeeper/core';
+import type { z } from 'zod';
+import { HTTP_ERRORS } from '../errors.ts';
+
+export interface FieldFault {
+  /** RFC 6901; the empty pointer is the whole request. */
+  readonly pointer: string;
+  readonly code: HttpErrorCode;
+}
+
+/** What is wrong with a body: one fault per place. Unknown names → `unknown_field`, absent ones → `missing_field`. */
+export function bodyFaults(error: z.ZodError, body: unknown): FieldFault[] {
+  return error.issues.flatMap((issue) => {
+    const at = pointerOf(issue.path);
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key): FieldFault => ({ pointer: pointerOf([...issue.path, key]), code: 'unknown_field' }));
+    }
+    if (issue.code === 'custom') return [{ pointer: at, code: codeOf(issue.params) }];
+    return [{ pointer: at, code: isAbsent(body, issue.path) ? 'missing_field' : 'invalid_field' }];
+  });
+}
+
+/** What is wrong with a query string: bad `limit` and `cursor` have codes of their own. */
+export function queryFaults(error: z.ZodError): FieldFault[] {
+  return error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key): FieldFault => ({ pointer: pointerOf([key]), code: 'unsupported_param' }));
+    }
+    const name = issue.path[0];
+    const code = name === 'limit' ? 'invalid_limit' : name === 'cursor' ? 'invalid_cursor' : 'unsupported_param';
+    return [{ pointer: pointerOf(issue.path), code }];
+  });
+}
+
+/** A JSON pointer of a path. */
+export function pointerOf(path: readonly PropertyKey[]): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+function codeOf(params: Record<string, unknown> | undefined): HttpErrorCode {
+  const code = params?.['code'];
+  return typeof code === 'string' && isHttpErrorCode(code) ? code : 'invalid_field';
+}
+
+function isHttpErrorCode(code: string): code is HttpErrorCode {
+  return Object.hasOwn(HTTP_ERRORS, code);
+}
+
+function isAbsent(body: unknown, path: readonly PropertyKey[]): boolean {
+  let at = body;
+  for (const part of path) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return true;
+    at = Reflect.get(at, part);
+  }
+  return at === undefined;
+}

@@ -1,0 +1,81 @@
+/** Runs: the fate of one accepted event. */
+import { z } from 'zod';
+import { CursorParam, InstantSchema, limitParam, listOf, ReferenceSchema } from './fields.ts';
+
+export const RUN_STATUSES = [
+  'queued',
+  'running',
+  'waiting',
+  'ok',
+  'no_reply',
+  'error',
+  'timeout',
+  'cancelled',
+  'superseded',
+  'merged',
+  'steered',
+  'discarded',
+  'refused',
+  'parked',
+] as const;
+
+export const RunStatusSchema = z.enum(RUN_STATUSES);
+
+/** Longest `wait` of `GET /v1/runs/{id}`, seconds. */
+export const RUN_WAIT_SECONDS_MAX = 55;
+
+export const RunSchema = z.strictObject({
+  runId: z.string(),
+  eventId: z.string(),
+  sessionKey: z.string(),
+  sessionId: z.string().optional(),
+  turnId: z.string().optional(),
+  status: RunStatusSchema,
+  attempts: z.int(),
+  reply: z.strictObject({ text: z.string(), attachments: z.array(z.unknown()).optional() }).optional(),
+  error: z.strictObject({ code: z.string() }).optional(),
+  createdAt: InstantSchema,
+  startedAt: InstantSchema.optional(),
+  finishedAt: InstantSchema.optional(),
+});
+export type Run = z.infer<typeof RunSchema>;
+
+export const RunListSchema = listOf(RunSchema);
+export type RunList = z.infer<typeof RunListSchema>;
+
+export const RunListQuerySchema = z.strictObject({
+  limit: limitParam(),
+  cursor: CursorParam,
+  status: RunStatusSchema.optional(),
+  sessionKey: z.string().min(1).max(512).optional(),
+  agentId: ReferenceSchema.optional(),
+});
+
+export const RunQuerySchema = z.strictObject({
+  wait: z
+    .string()
+    .regex(/^[0-9]{1,2}$/)
+    .transform(Number)
+    .refine((seconds) => seconds <= RUN_WAIT_SECONDS_MAX)
+    .optional(),
+});
+
+/** What happened to an event, oldest first. `node` is the boot id of the process that did it. */
+export const TimelineEntrySchema = z.strictObject({
+  at: InstantSchema,
+  step: z.string(),
+  node: z.string().optional(),
+  turnId: z.string().optional(),
+  attempt: z.int().optional(),
+  status: z.string().optional(),
+  deliveryId: z.string().optional(),
+  code: z.string().optional(),
+});
+export const TimelineSchema = z.strictObject({
+  eventId: z.string(),
+  runId: z.string(),
+  sessionKey: z.string(),
+  status: RunStatusSchema,
+  data: z.array(TimelineEntrySchema),
+});
+export type Timeline = z.infer<typeof TimelineSchema>;

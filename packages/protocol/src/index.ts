@@ -1,0 +1,91 @@
+export { HTTP_ERRORS, type HttpErrorInfo, RUN_ERRORS } from './errors.ts';
+export { errorsPage } from './errors-page.ts';
+export {
+  type Account,
+  type AccountBody,
+  AccountBodySchema,
+  AccountListSchema,
+  AccountSchema,
+  type Agent,
+  type AgentBody,
+  AgentBodySchema,
+  AgentListSchema,
+  AgentSchema,
+  type Key,
+  type KeyBody,
+  KeyBodySchema,
+  KeyListSchema,
+  type KeyPolicyInput,
+  KeySchema,
+  type Preset,
+  SCOPES,
+  type Scope,
+  scopesOf,
+  type Tenant,
+  type TenantBody,
+  TenantBodySchema,
+  TenantListSchema,
+  TenantSchema,
+} from './http/configuration.ts';
+export {
+  CursorParam,
+  LIST_LIMIT_DEFAULT,
+  LIST_LIMIT_MAX,
+  limitParam,
+  listOf,
+  NamePattern,
+  utf8Fits,
+} from './http/fields.ts';
+export {
+  BODY_BYTES_MAX,
+  IdempotencyKeySchema,
+  type MessageAnswer,
+  MessageAnswerSchema,
+  MessageQuerySchema,
+  type MessageRequest,
+  MessageRequestSchema,
+  SourceSchema,
+} from './http/messages.ts';
+export {
+  EventListSchema,
+  EventSchema,
+  type Lane,
+  LaneListSchema,
+  LaneSchema,
+  type OperatorEvent,
+  type Partition,
+  PartitionListSchema,
+  PartitionSchema,
+  type Worker,
+  WorkerListSchema,
+  WorkerSchema,
+} from './http/operations.ts';
+export { type Problem, ProblemSchema } from './http/problem.ts';
+export { bodyFaults, type FieldFault, queryFaults } from './http/refusal.ts';
+export {
+  RUN_STATUSES,
+  type Run,
+  type RunList,
+  RunListQuerySchema,
+  RunListSchema,
+  RunQuerySchema,
+  RunSchema,
+  type Timeline,
+  TimelineSchema,
+} from './http/runs.ts';
+export {
+  HISTORY_LIMIT_DEFAULT,
+  type History,
+  type HistoryMessage,
+  HistoryMessageSchema,
+  HistoryQuerySchema,
+  HistorySchema,
+  type Session,
+  type SessionList,
+  SessionListQuerySchema,
+  SessionListSchema,
+  SessionQuerySchema,
+  SessionSchema,
+} from './http/sessions.ts';
+export { type StreamEvent, type StreamEventData, StreamEventSchema, type StreamEventType } from './stream.ts';
+export { WIRE_VERSION, wireSchemas } from './version.ts';

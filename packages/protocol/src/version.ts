@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import {
+  AccountBodySchema,
+  AccountListSchema,
+  AgentBodySchema,
+  AgentListSchema,
+  KeyBodySchema,
+  KeyListSchema,
+  TenantBodySchema,
+  TenantListSchema,
+} from './http/configuration.ts';
+import { MessageAnswerSchema, MessageRequestSchema } from './http/messages.ts';
+import { EventListSchema, LaneListSchema, PartitionListSchema, WorkerListSchema } from './http/operations.ts';
+import { ProblemSchema } from './http/problem.ts';
+import { RunListSchema, TimelineSchema } from './http/runs.ts';
+import { HistorySchema, SessionListSchema } from './http/sessions.ts';
+import { StreamEventSchema } from './stream.ts';
+
+/** Raised whenever a wire schema changes; `version.test.ts` pins what each version looks like. */
+export const WIRE_VERSION = 1;
+
+const WIRES = {
+  accountBody: AccountBodySchema,
+  accountList: AccountListSchema,
+  agentBody: AgentBodySchema,
+  agentList: AgentListSchema,
+  eventList: EventListSchema,
+  history: HistorySchema,
+  keyBody: KeyBodySchema,
+  keyList: KeyListSchema,
+  laneList: LaneListSchema,
+  messageAnswer: MessageAnswerSchema,
+  messageRequest: MessageRequestSchema,
+  partitionList: PartitionListSchema,
+  problem: ProblemSchema,
+  runList: RunListSchema,
+  sessionList: SessionListSchema,
+  streamEvent: StreamEventSchema,
+  tenantBody: TenantBodySchema,
+  tenantList: TenantListSchema,
+  timeline: TimelineSchema,
+  workerList: WorkerListSchema,
+};
+
+/** Every HTTP and stream schema as JSON Schema, by name. */
+export function wireSchemas(): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(WIRES).map(([name, schema]) => [
+      name,
+      z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }),
+    ]),
+  );
+}
