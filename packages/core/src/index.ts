@@ -63,9 +63,11 @@ export type {
   StepAppend,
 } from './ports/lane.ts';
 export type { OwnershipStore, PartitionRow, WorkerRow } from './ports/ownership.ts';
-export type { InterruptedTurn, RepairStore } from './ports/repair.ts';
+export type { RateAnswer, RateLimit, RateLimits } from './ports/rates.ts';
+export type { InterruptedTurn, RepairStore, TenantLoad } from './ports/repair.ts';
 export type { Counter, CrashPoints, Gauge, Histogram, LogFields, Logger } from './ports/runtime.ts';
 export type { ControlSignals, LaneLocks, LiveEvent, LiveStream, LockAnswer, WakeUp, WakeUps } from './ports/signals.ts';
+export type { TenantSlots } from './ports/slots.ts';
 export {
   DELIVERY_STATE,
   type DeliveryStatus,

@@ -1,4 +1,4 @@
-import type { BootId, LaneRef, TurnId } from '../ids.ts';
+import type { BootId, LaneRef, TenantId, TurnId } from '../ids.ts';
 
 export interface InterruptedTurn {
   readonly lane: LaneRef;
@@ -8,6 +8,17 @@ export interface InterruptedTurn {
   readonly lostForMs: number;
 }
 
+/** What a tenant has in the queue and in work, for its metrics. */
+export interface TenantLoad {
+  readonly tenantId: TenantId;
+  readonly queued: number;
+  readonly turnsRunning: number;
+  /** Age of its oldest event that waits in a lane where no turn runs; null when none waits. */
+  readonly oldestReadyMs: number | null;
+  /** `queued` divided by the tenant's `queuedPerTenant`. */
+  readonly quotaUsedRatio: number;
+}
+
 /** What only the coordinator's leader does. Each call is safe to repeat and safe with two leaders at once. */
 export interface RepairStore {
   /** Takes or renews the lease `name`, compare-and-set on the database clock; true when held by me. */
@@ -15,16 +26,20 @@ export interface RepairStore {
   resign(name: string, holder: BootId): Promise<void>;
   /** The database clock (milliseconds since 1970), to see jumps against the monotonic clock. */
   databaseNowMs(): Promise<number>;
-  /** Processes whose lease is over, made dead by compare-and-set. Call only after a whole lease of healthy own writes. */
-  declareDead(leaseMs: number): Promise<BootId[]>;
+  /**
+   * Processes whose lease is over, made dead by compare-and-set. Call only after a whole lease of healthy own writes.
+   * Declares nobody unless `clock_timestamp()` is within 1 s of `expectedDatabaseMs` when the statement runs: a statement that
+   * waited through an outage, or met a clock jump, would else find every lease over.
+   */
+  declareDead(leaseMs: number, expectedDatabaseMs: number): Promise<BootId[]>;
   /** Interrupts running turns whose owner is dead or gone, at most `limit`: one resume each, or the third strike. */
   interruptLost(limit: number): Promise<InterruptedTurn[]>;
   /** `sending` rows of dead or gone owners → unknown; unknown rows that are owed their one resend → pending, recovered. */
   repairDeliveries(limit: number): Promise<{ readonly unknown: number; readonly resent: readonly LaneRef[] }>;
   /** Partitions whose owner is dead or gone → free. Returns their ids. */
   freePartitions(): Promise<number[]>;
-  /** Queued events per tenant into tenant_load. */
-  measureLoad(): Promise<void>;
+  /** Queued events per tenant into tenant_load; returns the `top` busiest tenants, those with most in the queue first. */
+  measureLoad(top: number): Promise<TenantLoad[]>;
   /** Deletes rows past retention in small batches; returns rows deleted per table. */
   deleteExpired(limits: {
     readonly settledDays: number;

@@ -17,8 +17,11 @@ export interface WakeUps {
 
 /** Redis lane locks: they keep rivals quiet, nothing more. All batched. When Redis is away every call answers `away`. */
 export interface LaneLocks {
-  /** Per lane: `mine`, or the boot id of another, or `away`. */
-  take(bootId: BootId, lanes: readonly LaneRef[]): Promise<LockAnswer[]>;
+  /**
+   * Per lane: `mine`, or the boot id of another, or `away`. A lock of a boot id in `gone` (known dead or gone) counts
+   * as free.
+   */
+  take(bootId: BootId, lanes: readonly LaneRef[], gone?: ReadonlySet<BootId>): Promise<LockAnswer[]>;
   /** Sets missing ones again; answers as take. */
   renew(bootId: BootId, lanes: readonly LaneRef[]): Promise<LockAnswer[]>;
   /** Deletes those that are mine; resolves when Redis has answered or is known to be away. */
