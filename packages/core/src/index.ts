@@ -1,5 +1,15 @@
+export {
+  type ApiToken,
+  hashApiToken,
+  hashesEqual,
+  makeApiToken,
+  parseApiToken,
+  TOKEN_RANDOM_BYTES,
+} from './access/api-token.ts';
+export { KEY_PRESETS, type KeyPreset, SCOPES, type Scope, scopesOf } from './access/scopes.ts';
 export { Batcher, type BatcherOptions } from './batching/batcher.ts';
 export type { Clock, Ids } from './clock.ts';
+export { FreshCache, type FreshCacheOptions } from './configs/fresh-cache.ts';
 export {
   AppError,
   type AppErrorInit,
@@ -66,6 +76,7 @@ export type { OwnershipStore, PartitionRow, WorkerRow } from './ports/ownership.
 export type { RateAnswer, RateLimit, RateLimits } from './ports/rates.ts';
 export type { InterruptedTurn, RepairStore, TenantLoad } from './ports/repair.ts';
 export type { Counter, CrashPoints, Gauge, Histogram, LogFields, Logger } from './ports/runtime.ts';
+export type { KeyWrap } from './ports/sealing.ts';
 export type { ControlSignals, LaneLocks, LiveEvent, LiveStream, LockAnswer, WakeUp, WakeUps } from './ports/signals.ts';
 export type { TenantSlots } from './ports/slots.ts';
 export {
