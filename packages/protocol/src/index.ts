@@ -1,3 +1,13 @@
+export {
+  readGoodbye,
+  readHint,
+  readLiveEvent,
+  readStopTurn,
+  writeGoodbye,
+  writeHint,
+  writeLiveEvent,
+  writeStopTurn,
+} from './bus.ts';
 export { HTTP_ERRORS, type HttpErrorInfo, RUN_ERRORS } from './errors.ts';
 export { errorsPage } from './errors-page.ts';
 export {
@@ -11,16 +21,16 @@ export {
   AgentBodySchema,
   AgentListSchema,
   AgentSchema,
+  type ConfigChange,
+  ConfigChangeSchema,
+  type ConfigDocument,
+  ConfigDocumentSchema,
   type Key,
   type KeyBody,
   KeyBodySchema,
   KeyListSchema,
   type KeyPolicyInput,
   KeySchema,
-  type Preset,
-  SCOPES,
-  type Scope,
-  scopesOf,
   type Tenant,
   type TenantBody,
   TenantBodySchema,
@@ -47,16 +57,20 @@ export {
   SourceSchema,
 } from './http/messages.ts';
 export {
+  EventListQuerySchema,
   EventListSchema,
   EventSchema,
   type Lane,
+  LaneListQuerySchema,
   LaneListSchema,
   LaneSchema,
   type OperatorEvent,
   type Partition,
+  PartitionListQuerySchema,
   PartitionListSchema,
   PartitionSchema,
   type Worker,
+  WorkerListQuerySchema,
   WorkerListSchema,
   WorkerSchema,
 } from './http/operations.ts';
@@ -87,5 +101,6 @@ export {
   SessionQuerySchema,
   SessionSchema,
 } from './http/sessions.ts';
+export { type Activation, readActivation, WAKE_UP_LANES_MAX, writeActivation } from './jobs.ts';
 export { type StreamEvent, type StreamEventData, StreamEventSchema, type StreamEventType } from './stream.ts';
 export { WIRE_VERSION, wireSchemas } from './version.ts';

@@ -1,50 +1,24 @@
 /** What operators and tenants configure: bodies of PUT and POST, the same objects as in `turnkeeper apply` (surface §6). */
+import { KEY_PRESETS, SCOPES } from '@turnkeeper/core';
 import { z } from 'zod';
 import { InstantSchema, listOf, NameSchema, nameText, ReferenceSchema } from './fields.ts';
-
-export const SCOPES = [
-  'messages:write',
-  'runs:read',
-  'sessions:read',
-  'sessions:write',
-  'search:read',
-  'deliveries:write',
-  'agents:write',
-  'accounts:write',
-  'keys:write',
-  'webhooks:write',
-  'usage:read',
-  'audit:read',
-] as const;
-export type Scope = (typeof SCOPES)[number];
-
-export const PRESETS = ['owner', 'developer', 'sender', 'viewer'] as const;
-export type Preset = (typeof PRESETS)[number];
-
-/** Scopes of a preset (surface §2). */
-export function scopesOf(preset: Preset): readonly Scope[] {
-  switch (preset) {
-    case 'owner':
-      return SCOPES;
-    case 'developer':
-      return SCOPES.filter((scope) => scope !== 'keys:write' && scope !== 'audit:read');
-    case 'sender':
-      return ['messages:write', 'runs:read'];
-    case 'viewer':
-      return SCOPES.filter((scope) => scope.endsWith(':read'));
-  }
-}
 
 const countUpTo = (max: number) => z.int().positive().max(max);
 
 /** Left out or null = no limit, but turnSlots 100, queuedPerLane 100, queuedPerTenant 10000. */
-export const LimitsSchema = z.strictObject({
-  ratePerSecond: countUpTo(1_000_000).nullish(),
-  burst: countUpTo(1_000_000).nullish(),
-  turnSlots: countUpTo(1_000_000).optional(),
-  queuedPerLane: countUpTo(1_000_000).optional(),
-  queuedPerTenant: countUpTo(100_000_000).optional(),
-});
+export const LimitsSchema = z
+  .strictObject({
+    ratePerSecond: countUpTo(1_000_000).nullish(),
+    burst: countUpTo(1_000_000).nullish(),
+    turnSlots: countUpTo(1_000_000).optional(),
+    queuedPerLane: countUpTo(1_000_000).optional(),
+    queuedPerTenant: countUpTo(100_000_000).optional(),
+  })
+  .refine((limits) => limits.burst == null || limits.ratePerSecond != null, {
+    path: ['burst'],
+    params: { code: 'config_invalid' },
+    error: 'burst means nothing without ratePerSecond',
+  });
 
 export const KeyPolicySchema = z.union([
   z.enum(['standard', 'openclaw', 'echo']),
@@ -60,9 +34,11 @@ export const KeyPolicySchema = z.union([
 ]);
 export type KeyPolicyInput = z.infer<typeof KeyPolicySchema>;
 
+const BusyModeSchema = z.enum(['queue'], { error: 'the only busy mode so far is queue' });
 const SecretText = z.string().min(1).max(8192);
 const HttpUrl = z.url({ protocol: /^https?$/ }).max(2048);
 const MS_MAX = 3_600_000;
+const PARTS_MAX = 1000;
 
 /** Exactly the block that `runtime` names may stand beside it. */
 export const AgentBodySchema = z
@@ -79,7 +55,7 @@ export const AgentBodySchema = z
     openai: z.strictObject({ baseUrl: HttpUrl, model: nameText(128).min(1), apiKey: SecretText.optional() }).optional(),
     system: z.string().max(65_536).optional(),
     keyPolicy: KeyPolicySchema.optional(),
-    busy: z.strictObject({ mode: z.enum(['queue']).optional() }).optional(),
+    busy: z.strictObject({ mode: BusyModeSchema.optional() }).optional(),
   })
   .check((context) => {
     const { runtime, echo, openai } = context.value;
@@ -101,26 +77,68 @@ export const AccountBodySchema = z.strictObject({
 });
 export type AccountBody = z.infer<typeof AccountBodySchema>;
 
+/** `secret` = the whole token `tk_<keyId>_<secret>`; left out, an existing key keeps its token and a new one gets one, shown once. */
+export const KeyBodySchema = z
+  .strictObject({
+    name: NameSchema.optional(),
+    secret: z
+      .string()
+      .regex(/^tk_[a-z0-9]{8,32}_[A-Za-z0-9]{32,128}$/, {
+        error: 'a key is tk_<8–32 of a-z0-9>_<at least 32 of A-Za-z0-9>',
+      })
+      .optional(),
+    preset: z.enum(KEY_PRESETS).optional(),
+    scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).optional(),
+    expiresAt: InstantSchema.optional(),
+    /** True takes the key out of use within 5 s; false or left out puts it back. */
+    revoked: z.boolean().optional(),
+  })
+  .refine((key) => (key.preset === undefined) !== (key.scopes === undefined), {
+    path: ['preset'],
+    params: { code: 'config_invalid' },
+    error: 'give either preset or scopes',
+  });
+export type KeyBody = z.infer<typeof KeyBodySchema>;
+
+/** `status` left out keeps what it is; everything else left out is the default. The lists add and change, they never remove. */
 export const TenantBodySchema = z.strictObject({
   name: NameSchema.optional(),
   status: z.enum(['active', 'suspended']).optional(),
   limits: LimitsSchema.optional(),
-  timeZone: z.string().min(1).max(64).optional(),
+  timeZone: z.string().max(64).refine(isTimeZone, { error: 'no such IANA time zone' }).optional(),
+  keys: z
+    .array(KeyBodySchema.safeExtend({ name: NameSchema }))
+    .max(PARTS_MAX)
+    .optional(),
+  agents: z
+    .array(AgentBodySchema.safeExtend({ name: NameSchema }))
+    .max(PARTS_MAX)
+    .optional(),
+  accounts: z
+    .array(AccountBodySchema.safeExtend({ name: NameSchema }))
+    .max(PARTS_MAX)
+    .optional(),
 });
 export type TenantBody = z.infer<typeof TenantBodySchema>;
 
-/** `secret` = the whole token `tk_<keyId>_<secret>`; left out, the server makes one and shows it once. */
-export const KeyBodySchema = z.strictObject({
-  name: NameSchema.optional(),
-  secret: z
-    .string()
-    .regex(/^tk_[a-z0-9]{8,32}_[A-Za-z0-9]{32,128}$/)
-    .optional(),
-  preset: z.enum(PRESETS).optional(),
-  scopes: z.array(z.enum(SCOPES)).min(1).optional(),
-  expiresAt: InstantSchema.optional(),
+/** What `turnkeeper apply -f` reads. */
+export const ConfigDocumentSchema = z.strictObject({
+  apiVersion: z.literal('turnkeeper/v1'),
+  tenants: z.array(TenantBodySchema.safeExtend({ name: NameSchema })),
 });
-export type KeyBody = z.infer<typeof KeyBodySchema>;
+export type ConfigDocument = z.infer<typeof ConfigDocumentSchema>;
+
+/** What a PUT or POST did to one object. Values of secrets are never among the fields: `before` and `after` are left out. */
+export const ConfigChangeSchema = z.strictObject({
+  kind: z.enum(['tenant', 'key', 'agent', 'account']),
+  name: z.string(),
+  result: z.enum(['created', 'updated', 'unchanged']),
+  version: z.int().optional(),
+  fields: z.array(
+    z.strictObject({ pointer: z.string(), before: z.unknown().optional(), after: z.unknown().optional() }),
+  ),
+});
+export type ConfigChange = z.infer<typeof ConfigChangeSchema>;
 
 const stamps = { createdAt: InstantSchema, updatedAt: InstantSchema };
 
@@ -183,6 +201,16 @@ export const KeySchema = z.strictObject({
   lastUsedAt: InstantSchema.optional(),
 });
 export type Key = z.infer<typeof KeySchema>;
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
 
 export const TenantListSchema = listOf(TenantSchema);
 export const AgentListSchema = listOf(AgentSchema);

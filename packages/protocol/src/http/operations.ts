@@ -1,6 +1,6 @@
 /** What operators look at: processes, partitions, lanes, events. */
 import { z } from 'zod';
-import { InstantSchema, listOf } from './fields.ts';
+import { CursorParam, InstantSchema, limitParam, listOf, ReferenceSchema } from './fields.ts';
 import { RunStatusSchema } from './runs.ts';
 
 export const WorkerSchema = z.strictObject({
@@ -31,7 +31,9 @@ export type Partition = z.infer<typeof PartitionSchema>;
 export const LaneSchema = z.strictObject({
   laneId: z.string(),
   tenantId: z.string(),
+  tenant: z.string(),
   agentId: z.string(),
+  agent: z.string(),
   sessionKey: z.string(),
   slot: z.int(),
   partition: z.int(),
@@ -52,6 +54,7 @@ export const EventSchema = z.strictObject({
   eventId: z.string(),
   runId: z.string(),
   tenantId: z.string(),
+  tenant: z.string(),
   sessionKey: z.string(),
   kind: z.enum(['message', 'command', 'wake']),
   status: RunStatusSchema,
@@ -62,6 +65,27 @@ export const EventSchema = z.strictObject({
   settledAt: InstantSchema.optional(),
 });
 export type OperatorEvent = z.infer<typeof EventSchema>;
+
+const page = { limit: limitParam(), cursor: CursorParam };
+
+/** `state`: open = live or leaving (the default is all, the newest first). */
+export const WorkerListQuerySchema = z.strictObject({
+  ...page,
+  kind: z.enum(['session-worker', 'coordinator', 'ingress']).optional(),
+  state: z.enum(['open', 'live', 'leaving', 'gone', 'dead']).optional(),
+});
+export const PartitionListQuerySchema = z.strictObject({ ...page, owner: z.uuid().optional() });
+/** `state`: running = a turn runs; queued = work and no turn; resuming = owed its resume; else the flag of that name. */
+export const LaneListQuerySchema = z.strictObject({
+  ...page,
+  tenant: ReferenceSchema.optional(),
+  state: z.enum(['running', 'queued', 'resuming', 'suspended', 'paused']).optional(),
+});
+export const EventListQuerySchema = z.strictObject({
+  ...page,
+  tenant: ReferenceSchema.optional(),
+  status: RunStatusSchema.optional(),
+});
 
 export const WorkerListSchema = listOf(WorkerSchema);
 export const PartitionListSchema = listOf(PartitionSchema);
