@@ -56,7 +56,7 @@ export type {
   TenantLimits,
 } from './ports/configs.ts';
 export type { DeliveryRef, DeliverySettlement, DeliveryStore, DueDelivery } from './ports/delivery.ts';
-export type { AcceptItem, AcceptResult, EventBody, IntakeStore, Source } from './ports/intake.ts';
+export type { AcceptItem, AcceptResult, EventBody, IntakeStore, QueuedCount, Source } from './ports/intake.ts';
 export type {
   ClaimedEvent,
   ClaimedTurn,

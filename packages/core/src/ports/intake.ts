@@ -1,4 +1,4 @@
-import type { AccountId, AgentId, BootId, EventId, LaneRef } from '../ids.ts';
+import type { AccountId, AgentId, BootId, EventId, LaneRef, TenantId } from '../ids.ts';
 import type { EventKind } from '../states.ts';
 
 /** Where an event came from. Immutable once stored. Components are raw: escaping belongs to the key policies. */
@@ -39,11 +39,19 @@ export interface AcceptItem extends LaneRef {
   /** Accepted, unfinished events a lane may hold; above it the item is answered `lane_full` and consumes nothing. */
   readonly laneCap: number;
   readonly traceparent: string | null;
+  /**
+   * A quota refuses what its platform must not be refused: stored as an event that has ended `refused` with this code
+   * as its error. It is never queued and no cap counts it.
+   */
+  readonly refused?: { readonly code: string };
 }
 
 export type AcceptResult =
-  /** Stored and committed. `position` = unfinished events of the lane before this one in the accepting snapshot. */
-  | { readonly result: 'accepted'; readonly position: number }
+  /**
+   * Stored and committed. `position` = unfinished events of the lane before this one in the accepting snapshot;
+   * `ord` = its `events.ord`, for the wake-up.
+   */
+  | { readonly result: 'accepted'; readonly position: number; readonly ord: string }
   /** The same key and body came before: the first acceptance. */
   | { readonly result: 'duplicate'; readonly eventId: EventId; readonly lane: LaneRef }
   /** The same key came before with another body. */
@@ -58,4 +66,12 @@ export interface IntakeStore {
    * @throws StoreError `row` (one item is at fault: bisect), `busy` (try again), `unknown` (repeat with the same ids)
    */
   accept(nodeId: BootId, items: readonly AcceptItem[]): Promise<AcceptResult[]>;
+  /** Queued events per tenant as the leader last measured them (`tenant_load`). @throws StoreError */
+  queuedPerTenant(): Promise<ReadonlyMap<TenantId, QueuedCount>>;
+}
+
+export interface QueuedCount {
+  readonly queued: number;
+  /** Age of the measurement on the database clock, milliseconds. */
+  readonly ageMs: number;
 }
