@@ -1,0 +1,8 @@
+export { systemClock, systemIds } from './clock.ts';
+export { internalListenerOptions, processTable } from './config.ts';
+export { createCrashPoints } from './crash-points.ts';
+export { createKit, type Kit, type KitOptions } from './kit.ts';
+export { createProbeServer, type ProbeServer } from './probe-server.ts';
+export type { Phase, Readiness } from './readiness.ts';
+export { runProcess } from './run-process.ts';
+export type { Compose, Listening, ProcessMessage, Service } from './service.ts';

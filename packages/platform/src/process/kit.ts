@@ -1,0 +1,62 @@
+import type { BootId, Clock, CrashPoints, Ids, Logger } from '@turnkeeper/core';
+import manifest from '../../package.json' with { type: 'json' };
+import { createLogger, createMetrics, type LogLevel, type Metrics } from '../telemetry/index.ts';
+import { systemClock, systemIds } from './clock.ts';
+import { createCrashPoints } from './crash-points.ts';
+import { createReadiness, type Readiness } from './readiness.ts';
+
+/** What every service gets besides its configuration. `compose` hands its parts on by name, never the whole. */
+export interface Kit {
+  /** `ingress`, `session-worker` or `coordinator`. */
+  readonly service: string;
+  /** For people (a pod's name, `ingress-1`); never an identity. */
+  readonly nodeName: string;
+  /** The identity of this incarnation. */
+  readonly bootId: BootId;
+  readonly version: string;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly crashPoints: CrashPoints;
+  readonly readiness: Readiness;
+  /** SIGTERM lets the turns in flight finish for this long. */
+  readonly drainTimeoutMs: number;
+  /**
+   * Ends the process because it must not go on (own lease lost, schema out of range): no drain, parts are disposed,
+   * exit code 1. Returns at once. The message of an AppError is printed, so it says what to do.
+   */
+  readonly fail: (error: unknown) => void;
+}
+
+export interface KitOptions {
+  readonly service: string;
+  readonly nodeName: string;
+  readonly logLevel: LogLevel;
+  readonly drainTimeoutMs: number;
+  readonly crashPoints?: string | undefined;
+  /** Also measure this Node.js process; off where several services share one. */
+  readonly processMetrics: boolean;
+  readonly fail: (error: unknown) => void;
+}
+
+/** @throws AppError `config_invalid` when the crash points are malformed */
+export function createKit(options: KitOptions): Kit {
+  const { service, nodeName, drainTimeoutMs, fail } = options;
+  const version = manifest.version;
+  const bootId = systemIds.next() as BootId;
+  return {
+    service,
+    nodeName,
+    bootId,
+    version,
+    logger: createLogger({ level: options.logLevel, fields: { service, version, bootId } }),
+    metrics: createMetrics({ service, version, processMetrics: options.processMetrics }),
+    clock: systemClock,
+    ids: systemIds,
+    crashPoints: createCrashPoints(options.crashPoints),
+    readiness: createReadiness(),
+    drainTimeoutMs,
+    fail,
+  };
+}
