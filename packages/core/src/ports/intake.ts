@@ -72,6 +72,7 @@ export interface IntakeStore {
 
 export interface QueuedCount {
   readonly queued: number;
-  /** Age of the measurement on the database clock, milliseconds. */
+  /** When it was measured, and how long ago that is, milliseconds on the database clock. */
+  readonly measuredAtMs: number;
   readonly ageMs: number;
 }
