@@ -9,7 +9,18 @@ export {
 export { KEY_PRESETS, type KeyPreset, SCOPES, type Scope, scopesOf } from './access/scopes.ts';
 export { Batcher, type BatcherOptions } from './batching/batcher.ts';
 export type { Clock, Ids } from './clock.ts';
+export { differencesOf, type FieldDifference } from './configs/difference.ts';
 export { FreshCache, type FreshCacheOptions } from './configs/fresh-cache.ts';
+export {
+  type AgentSettings,
+  completeAgent,
+  completeKeyPolicy,
+  completeLimits,
+  type KeyPolicySettings,
+  runtimeOf,
+  type StoredAccount,
+  type StoredAgent,
+} from './configs/settings.ts';
 export {
   AppError,
   type AppErrorInit,
@@ -41,6 +52,24 @@ export {
   type TurnId,
   uuidV7,
 } from './ids.ts';
+export { type CursorPart, decodeCursor, encodeCursor } from './paging/cursor.ts';
+export type {
+  AccountDraft,
+  AccountRow,
+  Actor,
+  AgentDraft,
+  AgentRow,
+  ConfigChange,
+  KeyDraft,
+  KeyRow,
+  OperatorWrites,
+  SecretDrafts,
+  TenantDraft,
+  TenantRow,
+  TenantWrites,
+  WriteOptions,
+  Written,
+} from './ports/config-writes.ts';
 export type {
   AccountConfig,
   AccountConfigs,
@@ -74,6 +103,28 @@ export type {
 } from './ports/lane.ts';
 export type { OwnershipStore, PartitionRow, WorkerRow } from './ports/ownership.ts';
 export type { RateAnswer, RateLimit, RateLimits } from './ports/rates.ts';
+export type {
+  ClusterReads,
+  EventRecord,
+  HistoryEntry,
+  HistoryRequest,
+  LaneRecord,
+  LaneState,
+  Page,
+  PageRequest,
+  PartitionRecord,
+  RunFilter,
+  RunReads,
+  RunRecord,
+  SessionFilter,
+  SessionReads,
+  SessionRecord,
+  SessionSelector,
+  Timeline,
+  TimelineEntry,
+  TimelineReads,
+  WorkerRecord,
+} from './ports/reads.ts';
 export type { InterruptedTurn, RepairStore, TenantLoad } from './ports/repair.ts';
 export type { Counter, CrashPoints, Gauge, Histogram, LogFields, Logger } from './ports/runtime.ts';
 export type { KeyWrap } from './ports/sealing.ts';

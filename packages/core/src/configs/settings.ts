@@ -1,0 +1,91 @@
+/** What people configure, as it is stored: the objects of surface §6 with every default filled in, without secrets. */
+import type { AgentRuntimeConfig, KeyPolicyConfig, TenantLimits } from '../ports/configs.ts';
+
+type Optional<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
+
+/** A key policy as it may be written: its name, or the name and what differs from the defaults. */
+export type KeyPolicySettings = KeyPolicyConfig['name'] | (Pick<KeyPolicyConfig, 'name'> & Optional<KeyPolicyConfig>);
+
+export interface EchoSettings {
+  readonly delayMs: number;
+  readonly fail: number;
+  readonly wordMs: number;
+}
+
+export interface OpenAiSettings {
+  readonly baseUrl: string;
+  readonly model: string;
+}
+
+/** An agent as people write it. Exactly the block that `runtime` names stands beside it. */
+export interface AgentSettings {
+  readonly runtime: 'echo' | 'openai';
+  readonly echo?: Optional<EchoSettings> | undefined;
+  readonly openai?: OpenAiSettings | undefined;
+  readonly system?: string | undefined;
+  readonly keyPolicy?: KeyPolicySettings | undefined;
+  readonly busy?: { readonly mode?: 'queue' | undefined } | undefined;
+}
+
+/** An agent as a version keeps it. */
+export interface StoredAgent {
+  readonly runtime: 'echo' | 'openai';
+  readonly echo?: EchoSettings;
+  readonly openai?: OpenAiSettings;
+  readonly system?: string;
+  readonly keyPolicy: KeyPolicySettings;
+  readonly busy: { readonly mode: 'queue' };
+}
+
+/** An account as a version keeps it. `agentId` is a UUID. */
+export interface StoredAccount {
+  readonly agentId: string;
+  readonly channel: string;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** Fills in what was left out. */
+export function completeAgent(settings: AgentSettings): StoredAgent {
+  const { runtime, echo, openai, system, keyPolicy, busy } = settings;
+  return {
+    runtime,
+    ...(runtime === 'echo' && {
+      echo: { delayMs: echo?.delayMs ?? 0, fail: echo?.fail ?? 0, wordMs: echo?.wordMs ?? 0 },
+    }),
+    ...(runtime === 'openai' && openai && { openai: { baseUrl: openai.baseUrl, model: openai.model } }),
+    ...(system !== undefined && { system }),
+    keyPolicy: keyPolicy ?? 'standard',
+    busy: { mode: busy?.mode ?? 'queue' },
+  };
+}
+
+/** Fills in the limits that were left out (surface §6). */
+export function completeLimits(limits: Optional<TenantLimits>): TenantLimits {
+  return {
+    ratePerSecond: limits.ratePerSecond ?? null,
+    burst: limits.burst ?? null,
+    turnSlots: limits.turnSlots ?? 100,
+    queuedPerLane: limits.queuedPerLane ?? 100,
+    queuedPerTenant: limits.queuedPerTenant ?? 10_000,
+  };
+}
+
+/** A key policy with every default. */
+export function completeKeyPolicy(settings: KeyPolicySettings): KeyPolicyConfig {
+  const given = typeof settings === 'string' ? { name: settings } : settings;
+  return {
+    name: given.name,
+    groupSessionsPerUser: given.groupSessionsPerUser ?? true,
+    threadSessionsPerUser: given.threadSessionsPerUser ?? false,
+    dmScope: given.dmScope ?? 'main',
+    mainKey: given.mainKey ?? 'main',
+    identityLinks: given.identityLinks ?? {},
+    scope: given.scope ?? 'per_user',
+  };
+}
+
+/** How a stored agent runs. */
+export function runtimeOf(agent: StoredAgent): AgentRuntimeConfig {
+  if (agent.runtime === 'openai' && agent.openai) return { kind: 'openai', ...agent.openai };
+  return { kind: 'echo', delayMs: 0, fail: 0, wordMs: 0, ...agent.echo };
+}

@@ -1,0 +1,139 @@
+import type { KeyPreset, Scope } from '../access/scopes.ts';
+import type { FieldDifference } from '../configs/difference.ts';
+import type { StoredAccount, StoredAgent } from '../configs/settings.ts';
+import type { AccountId, AgentId, KeyRowId, TenantId } from '../ids.ts';
+import type { TenantConfig, TenantLimits } from './configs.ts';
+import type { Page, PageRequest } from './reads.ts';
+
+/** Secrets by name. Those not named keep their value. */
+export type SecretDrafts = Readonly<Record<string, string>>;
+
+export interface AgentDraft {
+  readonly name: string;
+  readonly settings: StoredAgent;
+  readonly secrets: SecretDrafts;
+}
+
+export interface AccountDraft {
+  readonly name: string;
+  /** Name or id of the agent that answers for it. */
+  readonly agent: string;
+  readonly channel: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly secrets: SecretDrafts;
+}
+
+export interface KeyDraft {
+  readonly name: string;
+  /** The whole token; null keeps the one there is, or makes one. */
+  readonly token: string | null;
+  readonly scopes: readonly Scope[];
+  readonly preset: KeyPreset | null;
+  readonly expiresAt: Date | null;
+  readonly revoked: boolean;
+}
+
+export interface TenantDraft {
+  readonly name: string;
+  /** Null keeps what it is. */
+  readonly status: 'active' | 'suspended' | null;
+  readonly limits: TenantLimits;
+  readonly timeZone: string;
+  readonly keys: readonly KeyDraft[];
+  readonly agents: readonly AgentDraft[];
+  readonly accounts: readonly AccountDraft[];
+}
+
+/** What became of one object. Values of secrets never stand in `fields`: their names do, without before and after. */
+export interface ConfigChange {
+  readonly kind: 'tenant' | 'key' | 'agent' | 'account';
+  readonly name: string;
+  readonly result: 'created' | 'updated' | 'unchanged';
+  /** Null for keys, which have none. */
+  readonly version: number | null;
+  readonly fields: readonly FieldDifference[];
+}
+
+interface Stamps {
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export interface TenantRow extends TenantConfig, Stamps {}
+
+export interface AgentRow extends Stamps {
+  readonly agentId: AgentId;
+  readonly name: string;
+  readonly version: number;
+  readonly settings: StoredAgent;
+  readonly secretNames: readonly string[];
+}
+
+export interface AccountRow extends Stamps {
+  readonly accountId: AccountId;
+  readonly name: string;
+  readonly version: number;
+  readonly agentId: AgentId;
+  readonly agentName: string;
+  readonly channel: string;
+  readonly options: StoredAccount['options'];
+  readonly secretNames: readonly string[];
+}
+
+export interface KeyRow {
+  readonly id: KeyRowId;
+  readonly keyId: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly preset: string | null;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+  readonly lastUsedAt: Date | null;
+}
+
+/** Who asks for a change, for the audit trail: `operator:<keyId>` or `key:<keyId>`. */
+export type Actor = `operator:${string}` | `key:${string}`;
+
+export interface WriteOptions {
+  readonly actor: Actor;
+  /** Refuse an object that is there and differs (`cannot_change`); one that is equal is answered as unchanged. */
+  readonly mustBeNew?: boolean;
+}
+
+export interface Written<Row> {
+  readonly row: Row;
+  readonly change: ConfigChange;
+}
+
+/**
+ * Configuration of one tenant, by name. Every put is one transaction: it changes the object and writes one audit row per
+ * change, or nothing at all. An equal body changes nothing and makes no version. Versions never change; a change adds
+ * one and moves the pointer. Two puts of one object come one after the other.
+ * Every call: @throws StoreError; AppError `config_invalid` where the body cannot hold, `invalid_cursor`.
+ */
+export interface TenantWrites {
+  putAgent(tenantId: TenantId, draft: AgentDraft, options: WriteOptions): Promise<Written<AgentRow>>;
+  putAccount(tenantId: TenantId, draft: AccountDraft, options: WriteOptions): Promise<Written<AccountRow>>;
+  /** By name, as all lists here. */
+  listAgents(tenantId: TenantId, page: PageRequest): Promise<Page<AgentRow>>;
+  listAccounts(tenantId: TenantId, page: PageRequest): Promise<Page<AccountRow>>;
+  /** By name or public id. Another tenant's is answered like one that never was. */
+  getAgent(tenantId: TenantId, reference: string): Promise<AgentRow | null>;
+  getAccount(tenantId: TenantId, reference: string): Promise<AccountRow | null>;
+}
+
+/** What only operators write. */
+export interface OperatorWrites extends TenantWrites {
+  /** The tenant with all its parts, all or nothing. `tokens`: those that were made here, by key name; they cannot be read again. */
+  putTenant(
+    draft: TenantDraft,
+    actor: Actor,
+  ): Promise<{ row: TenantRow; changes: readonly ConfigChange[]; tokens: ReadonlyMap<string, string> }>;
+  /** `token`: the one that was made here. @throws AppError `config_invalid` when another key has this id */
+  putKey(tenantId: TenantId, draft: KeyDraft, actor: Actor): Promise<Written<KeyRow> & { token: string | null }>;
+  listTenants(page: PageRequest): Promise<Page<TenantRow>>;
+  listKeys(tenantId: TenantId, page: PageRequest): Promise<Page<KeyRow>>;
+  getTenant(reference: string): Promise<TenantRow | null>;
+  getKey(tenantId: TenantId, name: string): Promise<KeyRow | null>;
+}
