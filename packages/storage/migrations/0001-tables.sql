@@ -163,7 +163,8 @@ create table tk.events (                         -- inbound: queue entry = the u
   started_at timestamptz,
   settled_at timestamptz,
   primary key (slot, tenant_id, lane_id, ord)) with (fillfactor = 80);
-create index events_queue on tk.events (slot, tenant_id, lane_id, ord) where state = 0;
+-- everything unfinished: the queue, the owner's scan, the position of an accepted event, and the way to every running turn
+create index events_open on tk.events (slot, tenant_id, lane_id, ord) where state < 10;
 create index events_id on tk.events (id);
 
 create table tk.dedupe_keys (
@@ -204,8 +205,9 @@ create table tk.messages (                       -- outbound: transcript entry =
   dat timestamptz,
   traceparent text,
   primary key (slot, tenant_id, lane_id, seq, n)) with (fillfactor = 80);
-create index messages_owed on tk.messages (slot, tenant_id, lane_id, seq, n) where dstate in (0, 1);
-create index messages_unknown on tk.messages (slot) where dstate = 4;
+-- what may stand before a later delivery of its conversation: pending, sending, and unknown while its resend is to come
+create index messages_owed on tk.messages (slot, tenant_id, lane_id, seq, n) where dstate in (0, 1, 4);
+create index messages_unknown on tk.messages (slot) where dstate = 4 and not drecovered;
 create index messages_id on tk.messages (id);
 
 create table tk.turns (                          -- one row, written by whatever ends the turn
@@ -323,7 +325,8 @@ create table tk.workers (
   turn_slots int not null default 0,
   started_at timestamptz not null default clock_timestamp(),
   beat_at timestamptz not null default clock_timestamp(),
-  ended_at timestamptz);
+  ended_at timestamptz,                          -- gone or dead since
+  swept_at timestamptz);                         -- start of the last whole look that found nothing running or sending in its name
 create index workers_open on tk.workers (kind) where state in (0, 1);
 
 create table tk.partitions (
@@ -348,5 +351,5 @@ create table tk.tenant_load (                    -- written by the leader, read 
   measured_at timestamptz not null default clock_timestamp());
 
 -- the one foreign key on the hot path: it alone refuses an event whose lane retention deletes at the same moment
-alter table tk.events add foreign key (slot, tenant_id, lane_id) references tk.lanes (slot, tenant_id, id);
-alter table tk.lanes add foreign key (tenant_id) references tk.tenants (id);
+alter table tk.events add constraint events_lane foreign key (slot, tenant_id, lane_id) references tk.lanes (slot, tenant_id, id);
+alter table tk.lanes add constraint lanes_tenant foreign key (tenant_id) references tk.tenants (id);
