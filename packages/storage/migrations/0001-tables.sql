@@ -126,6 +126,7 @@ create table tk.lanes (
 -- turn_id must not stand in an index predicate: claims and commits would no longer be HOT
 create index lanes_resume on tk.lanes (slot) where resume_of is not null;
 create index lanes_key on tk.lanes (tenant_id, key);
+create index lanes_created on tk.lanes (tenant_id, created_at, id);
 
 create table tk.sessions (
   slot smallint not null,
@@ -165,7 +166,8 @@ create table tk.events (                         -- inbound: queue entry = the u
   primary key (slot, tenant_id, lane_id, ord)) with (fillfactor = 80);
 -- everything unfinished: the queue, the owner's scan, the position of an accepted event, and the way to every running turn
 create index events_open on tk.events (slot, tenant_id, lane_id, ord) where state < 10;
-create index events_id on tk.events (id);
+-- a run is found by its id, and a tenant's runs are listed newest first (the ids are UUIDv7): one index for both
+create index events_id on tk.events (tenant_id, id);
 
 create table tk.dedupe_keys (
   tenant_id uuid not null,
