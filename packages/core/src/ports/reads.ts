@@ -26,7 +26,8 @@ export interface RunRecord {
   readonly status: RunStatus;
   /** Turns that had it, the running one counted. */
   readonly attempts: number;
-  readonly reply: ReplyBody | null;
+  /** The assistant's message of the turn that settled it, with its id and lane seq, for streams. */
+  readonly reply: (ReplyBody & { readonly messageId: MessageId; readonly seq: string }) | null;
   readonly errorCode: string | null;
   readonly createdAt: Date;
   readonly startedAt: Date | null;
