@@ -84,6 +84,7 @@ export type {
   TenantConfigs,
   TenantLimits,
 } from './ports/configs.ts';
+export type { CancelResult, ControlStore } from './ports/control.ts';
 export type { DeliveryRef, DeliverySettlement, DeliveryStore, DueDelivery } from './ports/delivery.ts';
 export type { AcceptItem, AcceptResult, EventBody, IntakeStore, QueuedCount, Source } from './ports/intake.ts';
 export type {

@@ -77,8 +77,14 @@ export interface CommitRequest {
   readonly error: { readonly code: string; readonly detail?: string } | null;
   readonly usage: { readonly inputTokens?: number; readonly outputTokens?: number } | null;
   readonly agentVersion: number | null;
-  /** What the reply owes: nothing to send (proven by the commit) or a send through the account. */
-  readonly owed: { readonly kind: 'proven' } | { readonly kind: 'send'; readonly accountId: AccountId } | null;
+  /**
+   * What the reply owes: nothing to send (proven by the commit) or a send through the account. `sendNow`: the caller
+   * sends it at once if the answer says `sending`.
+   */
+  readonly owed:
+    | { readonly kind: 'proven' }
+    | { readonly kind: 'send'; readonly accountId: AccountId; readonly sendNow: boolean }
+    | null;
 }
 
 export type CommitResult =
@@ -119,7 +125,10 @@ export interface ReadyLane extends LaneRef {
 
 /** The lane's rows, as a session-worker may change them. Every call is one batch, one transaction, one round trip. */
 export interface LaneStore {
-  /** Each lane at most once per batch. `wait`: after three skips, one lane alone with a short lock wait. @throws StoreError */
+  /**
+   * Each lane at most once per batch. `wait`: after three skips, one lane alone with a short lock wait. Repeated with the
+   * same turn ids it answers `claimed` for what an earlier try claimed whose answer was lost. @throws StoreError
+   */
   claim(bootId: BootId, items: readonly ClaimRequest[], options?: { readonly wait?: boolean }): Promise<ClaimResult[]>;
   /** @throws StoreError. `stale`: abort the turn. `again`: an earlier try stored it. */
   append(items: readonly StepAppend[]): Promise<('ok' | 'again' | 'stale')[]>;
@@ -131,8 +140,11 @@ export interface LaneStore {
   look(lanes: readonly LaneRef[]): Promise<boolean[]>;
   /** Lanes of these partitions with work and no turn, over all tenants; at most `limit`. @throws StoreError */
   scan(partitions: readonly number[], limit: number): Promise<ReadyLane[]>;
-  /** Running turns of this boot id. @throws StoreError */
+  /**
+   * Running turns of this boot id, to find those it does not know. Walks every lane with unfinished events: ask every few
+   * seconds; for turns one knows `stillRunning` is the cheap question. @throws StoreError
+   */
   running(bootId: BootId): Promise<RunningTurn[]>;
-  /** Which of these turns still run, by the row: for a lost lock or an unclear claim. @throws StoreError */
+  /** Which of these turns still run, by their rows: for the poll, a lost lock, an unclear claim. @throws StoreError */
   stillRunning(turns: readonly { readonly lane: LaneRef; readonly turnId: TurnId }[]): Promise<boolean[]>;
 }
