@@ -52,6 +52,15 @@ export {
   type TurnId,
   uuidV7,
 } from './ids.ts';
+export { computeKey } from './keys/compute.ts';
+export { contextBelongs, contextKey, echoKey, echoTarget } from './keys/echo.ts';
+export { normalizeId, openclawKey, systemKey, threadKey } from './keys/openclaw.ts';
+export { keyAlias, storeKey } from './keys/openclaw-aliases.ts';
+export { parseKey } from './keys/parse.ts';
+export { roomFromInbound } from './keys/rooms.ts';
+export { isSharedLane, standardKey } from './keys/standard.ts';
+export { webChatKey, webChatPlatform } from './keys/web-chat.ts';
+export { canonicalWhatsapp, normalizeWhatsapp, whatsappJid } from './keys/whatsapp.ts';
 export { type CursorPart, decodeCursor, encodeCursor } from './paging/cursor.ts';
 export type {
   AccountDraft,
@@ -146,3 +155,4 @@ export {
   WORKER_STATE,
   type WorkerStatus,
 } from './states.ts';
+export { cleanJson, cleanText, type TextRepairs } from './text.ts';

@@ -1,0 +1,33 @@
+/** U+FFFD, which stands for what could not be kept. */
+const REPLACEMENT = '\uFFFD';
+
+/** How many characters were replaced, by kind. */
+export interface TextRepairs {
+  nul: number;
+  loneSurrogate: number;
+}
+
+/**
+ * Replaces what Postgres or UTF-8 cannot hold, NUL and lone surrogates, and adds to the counts. Text without them, the
+ * usual case, comes back as it is after two native scans.
+ */
+export function cleanText(text: string, repairs: TextRepairs): string {
+  if (text.isWellFormed() && !text.includes('\u0000')) return text;
+  repairs.nul += text.split('\u0000').length - 1;
+  repairs.loneSurrogate += text.match(/\p{Surrogate}/gu)?.length ?? 0;
+  return text.replaceAll('\u0000', REPLACEMENT).toWellFormed();
+}
+
+/** `cleanText` for every text of a parsed JSON value, names of fields included; the same value when nothing is wrong. */
+export function cleanJson(value: unknown, repairs: TextRepairs): unknown {
+  if (typeof value === 'string') return cleanText(value, repairs);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => cleanJson(item, repairs));
+    return items.some((item, i) => item !== value[i]) ? items : value;
+  }
+  const entries = Object.entries(value);
+  const cleaned = entries.map(([name, field]) => [cleanText(name, repairs), cleanJson(field, repairs)] as const);
+  const isSame = cleaned.every(([name, field], i) => name === entries[i]?.[0] && field === entries[i]?.[1]);
+  return isSame ? value : Object.fromEntries(cleaned);
+}
