@@ -1,0 +1,133 @@
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import {
+  AppError,
+  type Clock,
+  digestId,
+  FreshCache,
+  type HttpErrorCode,
+  type KeyLookup,
+  type KeyRecord,
+  parseApiToken,
+  type Scope,
+  type TenantConfig,
+  type TenantConfigs,
+} from '@turnkeeper/core';
+import type { FastifyRequest } from 'fastify';
+
+/** Who calls: a key of a tenant. */
+export interface Caller {
+  readonly key: KeyRecord;
+  readonly tenant: TenantConfig;
+}
+
+export interface AccessParts {
+  readonly keys: KeyLookup;
+  readonly tenants: Pick<TenantConfigs, 'get'>;
+  /** The server's pepper: what is stored of a token is its HMAC. */
+  readonly pepper: string;
+  readonly clock: Clock;
+  /** Counts requests refused for their credentials. */
+  readonly countFailure: () => void;
+}
+
+/** With the configuration's own age this keeps a revocation effective within 5 s. */
+const KEY_STALE_MS = 4_000;
+const KEYS_MAX = 10_000;
+
+/** A token whose HMAC was compared: later requests with it cost one plain hash. */
+interface Proof {
+  readonly tokenDigest: Buffer;
+  readonly storedHash: Uint8Array;
+}
+
+/** Who may call what. Tenant keys open `/v1`, operator keys open `/admin`; neither works on the other side. */
+export class Access {
+  readonly #parts: AccessParts;
+  readonly #keys: Readonly<Record<'tenant' | 'operator', FreshCache<string, KeyRecord>>>;
+  #proofs = new Map<string, Proof>();
+
+  constructor(parts: AccessParts) {
+    this.#parts = parts;
+    const cacheOf = (kind: 'tenant' | 'operator') =>
+      new FreshCache<string, KeyRecord>({
+        clock: parts.clock,
+        staleMs: KEY_STALE_MS,
+        entriesMax: KEYS_MAX,
+        load: (keyId) => parts.keys.find(kind, keyId),
+      });
+    this.#keys = { tenant: cacheOf('tenant'), operator: cacheOf('operator') };
+  }
+
+  /**
+   * The tenant key behind a request, when it has the scope.
+   * @throws AppError `unauthenticated`, `key_expired`, `key_revoked`, `tenant_suspended`, `scope_missing`; StoreError
+   */
+  async caller(request: FastifyRequest, scope: Scope): Promise<Caller> {
+    const key = await this.#keyOf(request, 'tenant');
+    const tenant = key.tenantId === null ? null : await this.#parts.tenants.get(key.tenantId);
+    if (tenant === null) throw this.#refused('unauthenticated');
+    if (tenant.status !== 'active') throw this.#refused('tenant_suspended');
+    if (!key.scopes.includes(scope)) throw this.#refused('scope_missing');
+    return { key, tenant };
+  }
+
+  /** The operator key behind a request. @throws AppError `unauthenticated`, `key_expired`, `key_revoked`; StoreError */
+  operator(request: FastifyRequest): Promise<KeyRecord> {
+    return this.#keyOf(request, 'operator');
+  }
+
+  /** False once a caller's key or tenant no longer works: open streams end then. @throws StoreError */
+  async isStillValid({ key, tenant }: Caller): Promise<boolean> {
+    const [known, now] = await Promise.all([
+      this.#keys.tenant.get(key.keyId),
+      this.#parts.tenants.get(tenant.tenantId),
+    ]);
+    return known !== null && now?.status === 'active' && this.#lifeFault(known) === null;
+  }
+
+  async #keyOf(request: FastifyRequest, kind: 'tenant' | 'operator'): Promise<KeyRecord> {
+    const header = request.headers.authorization;
+    const token = header?.startsWith('Bearer ') ? parseApiToken(header.slice('Bearer '.length)) : null;
+    if (token === null || token.kind !== kind) throw this.#refused('unauthenticated');
+    const key = await this.#keys[kind].get(token.keyId);
+    if (key === null || !this.#proves(token.token, key)) throw this.#refused('unauthenticated');
+    const fault = this.#lifeFault(key);
+    if (fault !== null) throw this.#refused(fault);
+    return key;
+  }
+
+  #lifeFault(key: KeyRecord): HttpErrorCode | null {
+    if (key.revokedAt !== null) return 'key_revoked';
+    const isOver = key.expiresAt !== null && key.expiresAt.getTime() <= this.#parts.clock.nowMs();
+    return isOver ? 'key_expired' : null;
+  }
+
+  #proves(token: string, key: KeyRecord): boolean {
+    const tokenDigest = hash('sha256', token, 'buffer');
+    const proof = this.#proofs.get(key.keyId);
+    if (proof?.storedHash === key.hash && timingSafeEqual(proof.tokenDigest, tokenDigest)) return true;
+    const hmac = createHmac('sha256', this.#parts.pepper).update(token).digest();
+    if (hmac.length !== key.hash.length || !timingSafeEqual(hmac, key.hash)) return false;
+    if (this.#proofs.size >= KEYS_MAX) this.#proofs = new Map();
+    this.#proofs.set(key.keyId, { tokenDigest, storedHash: key.hash });
+    return true;
+  }
+
+  #refused(code: HttpErrorCode): AppError {
+    this.#parts.countFailure();
+    return new AppError({ code, message: REASONS[code] ?? 'not allowed' });
+  }
+}
+
+const REASONS: Partial<Record<HttpErrorCode, string>> = {
+  unauthenticated: 'send Authorization: Bearer with a valid key',
+  key_expired: 'the key has expired',
+  key_revoked: 'the key was revoked',
+  tenant_suspended: 'the tenant is suspended',
+  scope_missing: 'the key lacks the scope of this call',
+};
+
+/** Scope of a caller's idempotency keys on a route (tenant + route + principal). */
+export function idempotencyScope(route: string, caller: Caller): string {
+  return digestId('route', route, caller.key.id);
+}

@@ -1,0 +1,78 @@
+import { AppError, type HttpErrorCode, type Logger } from '@turnkeeper/core';
+import { HTTP_ERRORS, type Problem } from '@turnkeeper/protocol';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+export const REQUEST_ID_HEADER = 'turnkeeper-request-id';
+const RETRY_AFTER_MS_DEFAULT = 1000;
+
+export type SendProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
+
+/** Sends any error as RFC 9457. What is not an `AppError` with an HTTP code is a fault of ours: 500, logged, told nothing about. */
+export function problemSender(logger: Logger): SendProblem {
+  return (error, request, reply) => {
+    const known = knownError(error);
+    if (known === null || known.code === 'internal') {
+      logger.failed(error, { requestId: request.id, route: request.routeOptions.url }, 'request failed');
+    }
+    const problem = problemOf(known ?? INTERNAL, request.id);
+    if (problem.status === 401) reply.header('www-authenticate', 'Bearer');
+    if (problem.retryAfterMs !== undefined) reply.header('retry-after', String(Math.ceil(problem.retryAfterMs / 1000)));
+    reply
+      .code(problem.status)
+      .header(REQUEST_ID_HEADER, request.id)
+      .header('content-type', 'application/problem+json')
+      .send(JSON.stringify(problem));
+  };
+}
+
+interface KnownError {
+  readonly code: HttpErrorCode;
+  readonly message: string;
+  readonly retryAfterMs?: number | undefined;
+  readonly fields?: readonly { pointer: string; code: string }[];
+}
+
+/** The problem document of an error. Overload and absence always say when to come back. */
+export function problemOf(error: KnownError, requestId: string): Problem {
+  const info = HTTP_ERRORS[error.code];
+  const comesBack = info.status === 429 || info.status === 503;
+  const retryAfterMs = error.retryAfterMs ?? (comesBack ? RETRY_AFTER_MS_DEFAULT : undefined);
+  return {
+    type: `urn:turnkeeper:error:${error.code}`,
+    title: info.text,
+    status: info.status,
+    detail: error.message,
+    code: error.code,
+    retryable: info.retryable,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs: Math.ceil(retryAfterMs) }),
+    requestId,
+    ...(error.fields === undefined || error.fields.length === 0 ? {} : { errors: [...error.fields] }),
+  };
+}
+
+const INTERNAL: KnownError = { code: 'internal', message: 'something went wrong here; quote the requestId' };
+
+/** The framework's own refusals, by its stable codes. Any other of its 4xx is a request that we cannot read. */
+const FRAMEWORK_CODES: Readonly<Record<string, KnownError>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: { code: 'body_too_large', message: 'the body is larger than 1 MiB' },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 'invalid_json', message: 'send content-type application/json' },
+  FST_ERR_BAD_URL: { code: 'not_found', message: 'the path is not percent-encoded UTF-8' },
+  FST_ERR_MAX_PARAM_LENGTH: { code: 'not_found', message: 'a part of the path is too long' },
+};
+
+function knownError(error: unknown): KnownError | null {
+  if (error instanceof AppError) return isHttpCode(error.code) ? { ...pick(error), code: error.code } : null;
+  if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return null;
+  const framework = FRAMEWORK_CODES[String(error.code)];
+  if (framework !== undefined) return framework;
+  const status = Number(error.statusCode);
+  return status >= 400 && status < 500 ? { code: 'invalid_json', message: 'the request cannot be read' } : null;
+}
+
+function pick({ message, retryAfterMs, fields, code }: AppError): Omit<KnownError, 'code'> {
+  return { message: code === 'internal' ? INTERNAL.message : message, retryAfterMs, fields };
+}
+
+function isHttpCode(code: string): code is HttpErrorCode {
+  return Object.hasOwn(HTTP_ERRORS, code);
+}

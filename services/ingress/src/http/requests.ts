@@ -1,0 +1,26 @@
+import { AppError } from '@turnkeeper/core';
+import { bodyFaults, type FieldFault, queryFaults } from '@turnkeeper/protocol';
+import type { z } from 'zod';
+
+/** The body in its schema's type. @throws AppError whose code is the first fault's, with a pointer to each place */
+export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new AppError({ code: 'invalid_json', message: 'send one JSON object with content-type application/json' });
+  }
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw refusal(bodyFaults(parsed.error, body));
+}
+
+/** The query string in its schema's type. @throws AppError `invalid_limit`, `invalid_cursor`, `unsupported_param` */
+export function parseQuery<Schema extends z.ZodType>(schema: Schema, query: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(query);
+  if (parsed.success) return parsed.data;
+  throw refusal(queryFaults(parsed.error));
+}
+
+function refusal(faults: readonly FieldFault[]): AppError {
+  const code = faults[0]?.code ?? 'invalid_field';
+  const places = faults.map((fault) => fault.pointer || 'the whole request').join(', ');
+  return new AppError({ code, message: `not accepted: ${places}`, fields: faults });
+}

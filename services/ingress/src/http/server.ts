@@ -1,0 +1,110 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { AppError, type Logger } from '@turnkeeper/core';
+import type { Metrics } from '@turnkeeper/platform/telemetry';
+import { BODY_BYTES_MAX } from '@turnkeeper/protocol';
+import { type FastifyHttpOptions, type FastifyInstance, fastify } from 'fastify';
+import { problemOf, problemSender, REQUEST_ID_HEADER } from './problems.ts';
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** Streams and waits say false: their duration tells nothing about this server. */
+    isTimed: boolean;
+  }
+}
+
+export interface HttpServerParts {
+  /** Begins every request id of this process. */
+  readonly requestIdPrefix: string;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Parses and cleans the text of a JSON body. @throws AppError `invalid_json` */
+  readonly readJson: (text: string) => unknown;
+}
+
+/** Session keys are at most 512 bytes, each three characters when percent-encoded. */
+const PARAM_LENGTH_MAX = 2048;
+const REQUEST_MS_MAX = 30_000;
+const HEADER_BYTES_MAX = 16 * 1024;
+
+/**
+ * What both listeners have in common: request ids on every answer, problem documents for every error, bodies that are
+ * JSON objects of at most 1 MiB, and one duration per request.
+ */
+export function createHttpServer({ requestIdPrefix, logger, metrics, readJson }: HttpServerParts): FastifyInstance {
+  const sendProblem = problemSender(logger);
+  let requests = 0;
+  const nextRequestId = () => `${requestIdPrefix}-${(++requests).toString(36)}`;
+  const app = fastify({
+    ...OPTIONS,
+    genReqId: nextRequestId,
+    frameworkErrors: sendProblem,
+    clientErrorHandler: (error, socket) => answerUnreadable(error, socket, nextRequestId()),
+  });
+  app.decorateReply('isTimed', true);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
+    try {
+      done(null, readJson(String(text)));
+    } catch (error) {
+      done(error instanceof Error ? error : new Error('thrown'));
+    }
+  });
+  app.setErrorHandler(sendProblem);
+  app.setNotFoundHandler((request, reply) => {
+    sendProblem(new AppError({ code: 'not_found', message: 'no such path or method' }), request, reply);
+  });
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header(REQUEST_ID_HEADER, request.id);
+    done();
+  });
+  measure(app, metrics);
+  return app;
+}
+
+const OPTIONS: FastifyHttpOptions<Server> = {
+  logger: false,
+  bodyLimit: BODY_BYTES_MAX,
+  requestTimeout: REQUEST_MS_MAX,
+  keepAliveTimeout: 75_000,
+  return503OnClosing: false,
+  forceCloseConnections: 'idle',
+  routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
+  http: { maxHeaderSize: HEADER_BYTES_MAX },
+};
+
+function measure(app: FastifyInstance, metrics: Metrics): void {
+  const duration = metrics.histogram('http_request_duration_seconds');
+  app.addHook('onResponse', (request, reply, done) => {
+    if (reply.isTimed) {
+      duration.observe(reply.elapsedTime / 1000, {
+        route: request.routeOptions.url ?? 'unknown',
+        method: request.method,
+        code: String(reply.statusCode),
+      });
+    }
+    done();
+  });
+}
+
+/** Something that is not HTTP, or whose headers are too large: there is no request yet, so the bytes are written here. */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const isTimeout = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const message = isTimeout ? 'the request did not arrive in time' : 'this is not HTTP, or its headers are too large';
+  const body = JSON.stringify(problemOf({ code: 'invalid_field', message }, requestId));
+  socket.end(
+    [
+      'HTTP/1.1 400 Bad Request',
+      'content-type: application/problem+json',
+      `${REQUEST_ID_HEADER}: ${requestId}`,
+      `content-length: ${Buffer.byteLength(body)}`,
+      'connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+}
