@@ -30,6 +30,9 @@ export {
   StoreError,
   type StoreFailure,
 } from './errors.ts';
+export { type AssistantBlock, sanitizeCalls } from './history/calls.ts';
+export { repairTranscript } from './history/repair.ts';
+export { historyWindow } from './history/window.ts';
 export {
   type AccountId,
   type AgentId,
@@ -52,6 +55,13 @@ export {
   type TurnId,
   uuidV7,
 } from './ids.ts';
+export {
+  type Acceptance,
+  AcceptMessage,
+  type AcceptMessageOptions,
+  type InboundMessage,
+} from './intake/accept-message.ts';
+export { QueuedEstimate } from './intake/queued-estimate.ts';
 export { computeKey } from './keys/compute.ts';
 export { contextBelongs, contextKey, echoKey, echoTarget } from './keys/echo.ts';
 export { normalizeId, openclawKey, systemKey, threadKey } from './keys/openclaw.ts';
@@ -155,4 +165,4 @@ export {
   WORKER_STATE,
   type WorkerStatus,
 } from './states.ts';
-export { cleanJson, cleanText, type TextRepairs } from './text.ts';
+export { cleanJson, cleanText, type TextRepairs, utf8Length } from './text.ts';
