@@ -165,4 +165,4 @@ export {
   WORKER_STATE,
   type WorkerStatus,
 } from './states.ts';
-export { cleanJson, cleanText, type TextRepairs, utf8Length } from './text.ts';
+export { cleanJson, cleanText, type TextRepairs } from './text.ts';
