@@ -48,6 +48,7 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           include: ['test/model/src/**/*.test.ts'],
           testTimeout: 300_000,
+          maxConcurrency: 2,
         },
       },
     ],
