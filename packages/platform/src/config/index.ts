@@ -10,6 +10,7 @@ export {
   list,
   optionalSecret,
   optionalText,
+  optionalUrl,
   secret,
   text,
   url,

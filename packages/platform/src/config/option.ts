@@ -112,6 +112,12 @@ export function url(
   };
 }
 
+/** A URL that may stay away. */
+export function optionalUrl(row: Common & { readonly schemes: readonly string[] }): ConfigOption<string | undefined> {
+  const given = url(row);
+  return { ...given, required: false, show: (value) => (value === undefined ? '' : given.show(value)) };
+}
+
 /** One of a few words. */
 export function choice<const Word extends string>(
   row: Common & { readonly words: readonly Word[]; readonly default: Word },
