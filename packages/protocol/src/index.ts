@@ -30,6 +30,7 @@ export {
   KeyBodySchema,
   KeyListSchema,
   type KeyPolicyInput,
+  KeyPolicySchema,
   KeySchema,
   type Tenant,
   type TenantBody,

@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest';
+import { runVectors, vectorsFolder } from './suite.ts';
+
+const DUE = /^(key|webchat|lane|whatsapp|transcript)\.|^history\.window$/;
+
+describe('the vectors', async () => {
+  const results = await runVectors(vectorsFolder());
+
+  it.each(results)('$op has no wrong answer', ({ op, failed, pending }) => {
+    expect(failed).toEqual([]);
+    if (DUE.test(op)) expect(pending).toBe(0);
+  });
+
+  it('hold every op that is due', () => {
+    const due = results.filter(({ op }) => DUE.test(op));
+    expect(due).toHaveLength(23);
+    expect(due.every(({ passed }) => passed > 0)).toBe(true);
+  });
+});
