@@ -109,4 +109,6 @@ export interface AccountConfigs {
 export interface KeyLookup {
   /** By the `keyId` in the token; `kind` by its prefix (`tk_` or `tkop_`). Revoked and expired rows are found: the caller tells them apart. @throws StoreError */
   find(kind: 'tenant' | 'operator', keyId: string): Promise<KeyRecord | null>;
+  /** A request was let in by this key: its `lastUsedAt` moves, at most once a minute. Never throws, never waits. */
+  noteUse(record: KeyRecord): void;
 }

@@ -1,0 +1,170 @@
+import {
+  type AccountConfig,
+  type AccountConfigs,
+  type AccountId,
+  type AgentConfig,
+  type AgentConfigs,
+  type AgentId,
+  type Clock,
+  completeKeyPolicy,
+  FreshCache,
+  type KeyLookup,
+  type KeyRecord,
+  runtimeOf,
+  type TenantConfig,
+  type TenantConfigs,
+  type TenantId,
+} from '@turnkeeper/core';
+import type { Database } from '../database.ts';
+import type { Sealing } from '../seal/sealing.ts';
+import { ConfigRows } from './config-rows.ts';
+
+export interface ConfigsOptions {
+  /** On the role `tk_lookup`. */
+  readonly database: Database;
+  readonly sealing: Sealing;
+  readonly clock: Clock;
+  /** Entries of each cache; the least recently used go. Default 20,000. */
+  readonly entriesMax?: number;
+  /** Told when noting a key's use failed. */
+  readonly onError?: (error: unknown) => void;
+}
+
+export interface Configs {
+  readonly tenants: TenantConfigs;
+  readonly agents: AgentConfigs;
+  readonly accounts: AccountConfigs;
+  readonly keys: KeyLookup;
+}
+
+const STALE_MS = 5_000;
+const ENTRIES_MAX = 20_000;
+const NOTE_EVERY_MS = 60_000;
+
+/** Configuration for processes that serve: read through caches, at most 5 s old, each bounded. */
+export function openConfigs(options: ConfigsOptions): Configs {
+  const rows = new ConfigRows(options.database);
+  const cache = <Key extends string, Value>(load: (key: Key) => Promise<Value | null>) =>
+    new FreshCache<Key, Value>({
+      clock: options.clock,
+      staleMs: STALE_MS,
+      entriesMax: options.entriesMax ?? ENTRIES_MAX,
+      load,
+    });
+  return {
+    tenants: cachedTenants(rows, cache),
+    agents: cachedAgents(rows, cache, options.sealing),
+    accounts: cachedAccounts(rows, cache, options.sealing),
+    keys: cachedKeys(rows, cache, options),
+  };
+}
+
+type CacheOf = <Key extends string, Value>(load: (key: Key) => Promise<Value | null>) => FreshCache<Key, Value>;
+type Pair<Id extends string> = `${TenantId}/${Id}`;
+
+function cachedTenants(rows: ConfigRows, cache: CacheOf): TenantConfigs {
+  const byId = cache<TenantId, TenantConfig>((tenantId) => rows.tenant('id', tenantId));
+  const byName = cache<string, TenantConfig>((name) => rows.tenant('name', name));
+  return { get: (tenantId) => byId.get(tenantId), byName: (name) => byName.get(name) };
+}
+
+function cachedAgents(rows: ConfigRows, cache: CacheOf, sealing: Sealing): AgentConfigs {
+  const ids = cache<Pair<string>, AgentId>((pair) => rows.agentId(...parts<string>(pair)));
+  const byId = cache<Pair<AgentId>, AgentConfig>(async (pair) => {
+    const [tenantId, agentId] = parts<AgentId>(pair);
+    const row = await rows.agent(tenantId, agentId);
+    if (row === null) return null;
+    return {
+      tenantId,
+      tenantName: row.tenant_name,
+      agentId,
+      name: row.name,
+      version: row.version,
+      keyPolicy: completeKeyPolicy(row.config.keyPolicy),
+      busyMode: row.config.busy.mode,
+      system: row.config.system ?? null,
+      runtime: runtimeOf(row.config),
+      secret: secretsOf(sealing, { tenantId, id: agentId, row }),
+    };
+  });
+  const get = (tenantId: TenantId, agentId: AgentId) => byId.get(`${tenantId}/${agentId}`);
+  return {
+    get,
+    byName: async (tenantId, name) => {
+      const agentId = await ids.get(`${tenantId}/${name}`);
+      return agentId === null ? null : get(tenantId, agentId);
+    },
+  };
+}
+
+function cachedAccounts(rows: ConfigRows, cache: CacheOf, sealing: Sealing): AccountConfigs {
+  const ids = cache<Pair<string>, AccountId>((pair) => rows.accountId(...parts<string>(pair)));
+  const tenants = cache<AccountId, TenantId>((accountId) => rows.tenantOfAccount(accountId));
+  const byId = cache<Pair<AccountId>, AccountConfig>(async (pair) => {
+    const [tenantId, accountId] = parts<AccountId>(pair);
+    const row = await rows.account(tenantId, accountId);
+    if (row === null) return null;
+    return {
+      tenantId,
+      tenantName: row.tenant_name,
+      accountId,
+      name: row.name,
+      version: row.version,
+      agentId: row.config.agentId as AgentId,
+      channel: row.config.channel,
+      options: row.config.options,
+      secret: secretsOf(sealing, { tenantId, id: accountId, row }),
+    };
+  });
+  const get = (tenantId: TenantId, accountId: AccountId) => byId.get(`${tenantId}/${accountId}`);
+  return {
+    get,
+    byName: async (tenantId, name) => {
+      const accountId = await ids.get(`${tenantId}/${name}`);
+      return accountId === null ? null : get(tenantId, accountId);
+    },
+    locate: (accountId) => tenants.get(accountId),
+  };
+}
+
+function cachedKeys(rows: ConfigRows, cache: CacheOf, { clock, onError }: ConfigsOptions): KeyLookup {
+  const tenantKeys = cache<string, { record: KeyRecord; notedAtMs: number }>(async (keyId) => {
+    const found = await rows.tenantKey(keyId);
+    return found && { record: found.record, notedAtMs: found.lastUsedAt?.getTime() ?? 0 };
+  });
+  const operatorKeys = cache<string, KeyRecord>((keyId) => rows.operatorKey(keyId));
+  const note = async (keyId: string) => {
+    const entry = await tenantKeys.get(keyId);
+    if (entry === null || clock.nowMs() - entry.notedAtMs < NOTE_EVERY_MS) return;
+    entry.notedAtMs = clock.nowMs();
+    await rows.noteUse(keyId);
+  };
+  return {
+    find: async (kind, keyId) =>
+      kind === 'operator' ? operatorKeys.get(keyId) : ((await tenantKeys.get(keyId))?.record ?? null),
+    noteUse: ({ keyId, tenantId }) => {
+      if (tenantId !== null) note(keyId).catch((error: unknown) => onError?.(error));
+    },
+  };
+}
+
+interface SealedRow {
+  readonly tenantId: TenantId;
+  readonly id: string;
+  readonly row: { readonly version: number; readonly data_key: Uint8Array; readonly secrets: Uint8Array | null };
+}
+
+/** Opens the values when the first of them is asked for, and keeps them as long as the cache keeps the version. */
+function secretsOf(sealing: Sealing, { tenantId, id, row }: SealedRow): (name: string) => Promise<string | null> {
+  let opened: Promise<Readonly<Record<string, string>>> | undefined;
+  return async (name) => {
+    opened ??= sealing.open({ tenantId, dataKey: row.data_key, id, version: row.version }, row.secrets);
+    const values = await opened;
+    return Object.hasOwn(values, name) ? (values[name] ?? null) : null;
+  };
+}
+
+function parts<Id extends string>(pair: Pair<Id>): [TenantId, Id] {
+  const mark = pair.indexOf('/');
+  return [pair.slice(0, mark) as TenantId, pair.slice(mark + 1) as Id];
+}

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import type { TenantId } from '@turnkeeper/core';
+import {
+  type Compilable,
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+} from 'kysely';
+import type { Database, Statement, Transaction } from '../database.ts';
+import type { Tables } from './tables.ts';
+
+/** Builds statements for everything that is not a batch; `Database` runs them, with its deadlines and its errors. */
+export type QueryBuilder = Kysely<Tables>;
+
+/** Runs one built statement inside the transaction that it belongs to. */
+export type Run = <Row>(query: Compilable<Row>) => Promise<Row[]>;
+
+export function queryBuilder(): QueryBuilder {
+  return new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (builder) => new PostgresIntrospector(builder),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });
+}
+
+/** One statement, one transaction. @throws StoreError */
+export function runQuery<Row>(database: Database, query: Compilable<Row>): Promise<Row[]> {
+  const { statement, values } = statementOf(query);
+  return database.query<Row>(statement, values);
+}
+
+/** One transaction in which only this tenant's rows exist (on the operators' role: all do). @throws StoreError */
+export function asTenant<T>(database: Database, tenantId: TenantId, work: (run: Run) => Promise<T>): Promise<T> {
+  return withSetting(database, ['tk.tenant', tenantId], work);
+}
+
+/** One transaction in which only the rows of these tenants exist. @throws StoreError */
+export function asTenants<T>(
+  database: Database,
+  tenantIds: Iterable<TenantId>,
+  work: (run: Run) => Promise<T>,
+): Promise<T> {
+  return withSetting(database, ['tk.tenants', [...new Set(tenantIds)].join(',')], work);
+}
+
+/** A statement of its own: a setting made inside a statement comes too late for the policies of that statement. */
+const SET: Statement = { name: 'set_config', text: 'select set_config($1, $2, true)' };
+
+function withSetting<T>(
+  database: Database,
+  setting: readonly [name: string, value: string],
+  work: (run: Run) => Promise<T>,
+): Promise<T> {
+  return database.transaction(async (transaction) => {
+    await transaction.query(SET, setting);
+    return work(runIn(transaction));
+  });
+}
+
+function runIn(transaction: Transaction): Run {
+  return (query) => {
+    const { statement, values } = statementOf(query);
+    return transaction.query(statement, values);
+  };
+}
+
+/** Named by its text, so that each connection prepares it once. */
+function statementOf<Row>(query: Compilable<Row>): { statement: Statement; values: readonly unknown[] } {
+  const { sql: text, parameters } = query.compile();
+  const name = `q_${createHash('sha256').update(text).digest('base64url').slice(0, 32)}`;
+  return { statement: { name, text }, values: parameters };
+}
