@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runVectors, vectorsFolder } from './suite.ts';
 
-const DUE = /^(key|webchat|lane|whatsapp|transcript)\.|^history\.window$/;
+const DUE = /^(key|whatsapp|transcript)\.|^(webchat\.(platform|resolveKey)|lane\.shared|history\.window)$/;
 
 describe('the vectors', async () => {
   const results = await runVectors(vectorsFolder());
