@@ -1,0 +1,19 @@
+/** NATS subjects. A tenant's are under its id, so that permissions can be given by tenant. */
+import type { LaneRef, TenantId } from '@turnkeeper/core';
+
+export function hintSubject(prefix: string, partition: number): string {
+  return `${prefix}.p.${partition}.hint`;
+}
+
+export function laneSubject(prefix: string, lane: LaneRef): string {
+  return `${prefix}.${lane.tenantId}.lane.${lane.laneId}`;
+}
+
+/** `*` = of every tenant. */
+export function stopTurnSubject(prefix: string, tenantId: TenantId | '*'): string {
+  return `${prefix}.${tenantId}.turn.stop`;
+}
+
+export function goodbyeSubject(prefix: string): string {
+  return `${prefix}.worker.goodbye`;
+}
