@@ -1,0 +1,45 @@
+import ipaddr from 'ipaddr.js';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Block = [Address, number];
+
+/** Which addresses outgoing requests may go to. */
+export interface AddressRules {
+  /** The reason it is refused (a range's name), or null. */
+  refuse(address: string): string | null;
+}
+
+/** Public addresses that only a cloud's own machines see: Azure's metadata and agent service. */
+const METADATA = ['168.63.129.16'];
+
+/**
+ * Only ordinary public addresses pass: not private, loopback, link-local (cloud metadata), carrier-grade or unique-local
+ * (clusters), multicast, reserved or translated ones; an IPv4 address in IPv6 clothes counts as what it is.
+ * @param allow exceptions: CIDR blocks, or the word `loopback`
+ */
+export function createAddressRules(allow: readonly string[]): AddressRules {
+  const blocks = allow.filter((entry) => entry !== LOOPBACK).map((entry): Block => ipaddr.parseCIDR(entry));
+  const loopback = allow.includes(LOOPBACK);
+  return {
+    refuse: (text) => {
+      if (!ipaddr.isValid(text)) return 'invalid';
+      const address = ipaddr.process(text);
+      if (blocks.some((block) => isIn(address, block))) return null;
+      const range = METADATA.includes(address.toString()) ? 'metadata' : address.range();
+      if (range === 'unicast' || (range === 'loopback' && loopback)) return null;
+      return range;
+    },
+  };
+}
+
+const LOOPBACK = 'loopback';
+
+/** What is wrong with an entry of the allow list, or null. */
+export function checkAllowEntry(entry: string): string | null {
+  if (entry === LOOPBACK || ipaddr.isValidCIDR(entry)) return null;
+  return 'must be `loopback` and CIDR blocks (10.0.0.0/8), with commas between';
+}
+
+function isIn(address: Address, [network, bits]: Block): boolean {
+  return address.kind() === network.kind() && address.match(network, bits);
+}
