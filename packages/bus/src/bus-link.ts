@@ -14,13 +14,14 @@ export interface BusLinkOptions {
 }
 
 const CONNECT_TIMEOUT_MS = 1000;
-/** A server that leaves this many pings unanswered, one a second, is taken for gone. */
+/** The server is asked this often; without an answer in time it is taken for gone. */
 const PING_EVERY_MS = 1000;
-const PINGS_OUT_MAX = 2;
+const PING_TIMEOUT_MS = 2000;
+const CLOSE_LIMIT_MS = 1000;
 const RECONNECT_BASE_MS = 50;
 const RECONNECT_CAP_MS = 1000;
-/** Bytes that may be on their way to the server without its word that it has them. */
-const UNCONFIRMED_BYTES_MAX = 4 * 1024 * 1024;
+/** Text (in UTF-16 units) that may be on its way to the server without its word that it has it. */
+const UNCONFIRMED_LENGTH_MAX = 4 * 1024 * 1024;
 
 /**
  * Connects to NATS. Resolves after the first attempt, within about a second, also when it failed: the link goes on
@@ -57,7 +58,7 @@ export class BusLink implements AsyncDisposable {
   readonly #first = Promise.withResolvers<void>();
   readonly #ended: Promise<void>;
   #connection: NatsConnection | null = null;
-  #unconfirmedBytes = 0;
+  #unconfirmedLength = 0;
   #confirming = false;
 
   constructor(options: BusLinkOptions) {
@@ -84,14 +85,14 @@ export class BusLink implements AsyncDisposable {
   /** Sends, or answers false: away, too much on its way already, or too long for the server. Never throws, never waits. */
   publish(subject: string, text: string): boolean {
     const connection = this.#connection;
-    if (connection === null || this.#unconfirmedBytes > UNCONFIRMED_BYTES_MAX) return false;
+    if (connection === null || this.#unconfirmedLength > UNCONFIRMED_LENGTH_MAX) return false;
     try {
       connection.publish(subject, text);
     } catch (error) {
       this.#note(error);
       return false;
     }
-    this.#unconfirmedBytes += text.length;
+    this.#unconfirmedLength += text.length;
     if (!this.#confirming) void this.#confirm(connection);
     return true;
   }
@@ -113,7 +114,10 @@ export class BusLink implements AsyncDisposable {
     const connection = this.#connection;
     this.#closing.abort();
     this.#handlers.clear();
-    if (connection !== null) await this.#flushAndClose(connection);
+    if (connection !== null) {
+      await this.#flushed(connection, CLOSE_LIMIT_MS);
+      await connection.close();
+    }
     await this.#ended;
   }
 
@@ -144,14 +148,44 @@ export class BusLink implements AsyncDisposable {
   /** Resolves when the connection is over. */
   async #serve(connection: NatsConnection): Promise<void> {
     if (this.#closing.signal.aborted) return connection.close();
-    this.#unconfirmedBytes = 0;
+    this.#unconfirmedLength = 0;
     this.#confirming = false;
     for (const [subject, topic] of this.#topics) this.#join(connection, subject, topic);
     this.#change(connection);
     this.#first.resolve();
+    const over = new AbortController();
+    void this.#watch(connection, over.signal);
     this.#note(await connection.closed());
+    over.abort();
     for (const topic of this.#topics.values()) topic.subscription = null;
     this.#change(null);
+  }
+
+  /**
+   * Closes a connection whose server no longer answers. The client's own pings would not: on a full socket it waits
+   * for the last bytes to go out before it lets go.
+   */
+  async #watch(connection: NatsConnection, over: AbortSignal): Promise<void> {
+    while (!over.aborted) {
+      await this.#options.clock.sleep(PING_EVERY_MS, over);
+      if (!over.aborted && !(await this.#flushed(connection, PING_TIMEOUT_MS))) await connection.close();
+    }
+  }
+
+  /** True when the server has confirmed within the limit that it has everything sent so far. */
+  async #flushed(connection: NatsConnection, limitMs: number): Promise<boolean> {
+    const limit = new AbortController();
+    const late = this.#options.clock.sleep(limitMs, limit.signal).then(() => false);
+    const flushed = connection.flush().then(
+      () => true,
+      (error) => {
+        this.#note(error);
+        return false;
+      },
+    );
+    const answered = await Promise.race([flushed, late]);
+    limit.abort();
+    return answered;
   }
 
   #join(connection: NatsConnection, subject: string, topic: Topic): void {
@@ -184,25 +218,17 @@ export class BusLink implements AsyncDisposable {
   async #confirm(connection: NatsConnection): Promise<void> {
     this.#confirming = true;
     try {
-      while (this.#unconfirmedBytes > 0 && this.#connection === connection) {
-        const askedBytes = this.#unconfirmedBytes;
+      while (this.#unconfirmedLength > 0 && this.#connection === connection) {
+        const askedLength = this.#unconfirmedLength;
         await connection.flush();
         if (this.#connection !== connection) return;
-        this.#unconfirmedBytes -= askedBytes;
+        this.#unconfirmedLength -= askedLength;
       }
       this.#confirming = false;
     } catch (error) {
       // the connection ended: the next one starts with nothing unconfirmed
       this.#note(error);
     }
-  }
-
-  async #flushAndClose(connection: NatsConnection): Promise<void> {
-    const limit = new AbortController();
-    const flushed = connection.flush().catch((error) => this.#note(error));
-    await Promise.race([flushed, this.#options.clock.sleep(CONNECT_TIMEOUT_MS, limit.signal)]);
-    limit.abort();
-    await connection.close();
   }
 
   #change(connection: NatsConnection | null): void {
@@ -228,8 +254,6 @@ function connectOptions({ url, name }: BusLinkOptions): ConnectionOptions {
     name,
     timeout: CONNECT_TIMEOUT_MS,
     reconnect: false,
-    pingInterval: PING_EVERY_MS,
-    maxPingOut: PINGS_OUT_MAX,
     noAsyncTraces: true,
     ...(parsed.protocol === 'tls:' ? { tls: {} } : {}),
     ...(parsed.username === '' ? {} : { user: decodeURIComponent(parsed.username) }),
