@@ -127,13 +127,20 @@ export class AcceptMessage {
     return this.#acceptance(item, stored, 'lane_full');
   }
 
+  /** Where `accept` would put the message. @throws AppError `malformed_key` */
+  laneOf(message: InboundMessage): LaneRef {
+    const { tenantId } = message.tenant;
+    return { tenantId, ...this.#addresses.of(message.tenant, message.agent, placeOf(message).sessionKey) };
+  }
+
   /** Refuses new messages and stores those it has. */
   close(deadlineMs: number): Promise<void> {
     return this.#batcher.close(deadlineMs);
   }
 
-  #itemOf({ tenant, agent, account, target, kind, content, idempotency, traceparent }: InboundMessage): AcceptItem {
-    const { source, sessionKey } = 'source' in target ? keyed(target.source, agent, account) : named(target.sessionKey);
+  #itemOf(message: InboundMessage): AcceptItem {
+    const { tenant, agent, account, kind, content, idempotency, traceparent } = message;
+    const { source, sessionKey } = placeOf(message);
     const { laneId, slot } = this.#addresses.of(tenant, agent, sessionKey);
     const eventId = this.#options.ids.next() as EventId;
     return {
@@ -229,15 +236,18 @@ interface Place {
   readonly sessionKey: string;
 }
 
-function keyed(source: Source, agent: InboundMessage['agent'], account: InboundMessage['account']): Place {
-  const accountName = account?.name ?? null;
-  const { key } = computeKey({ source, policy: agent.keyPolicy, agentName: agent.name, accountName });
-  return { source, sessionKey: key };
-}
-
 /** A lane that is made by its key has this source (surface §3). */
-function named(sessionKey: string): Place {
-  return { source: { platform: 'api', chatType: 'dm', chatId: sessionKey }, sessionKey };
+function placeOf({ target, agent, account }: InboundMessage): Place {
+  if ('sessionKey' in target) {
+    const { sessionKey } = target;
+    return { source: { platform: 'api', chatType: 'dm', chatId: sessionKey }, sessionKey };
+  }
+  const { source } = target;
+  const accountName = account?.name ?? null;
+  return {
+    source,
+    sessionKey: computeKey({ source, policy: agent.keyPolicy, agentName: agent.name, accountName }).key,
+  };
 }
 
 function laneOf({ slot, tenantId, laneId }: LaneRef): LaneRef {

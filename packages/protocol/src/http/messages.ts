@@ -9,7 +9,7 @@ export const SESSION_KEY_BYTES_MAX = 512;
 export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 const ATTACHMENTS_MAX = 20;
 
-const sourceText = nameText(256).nullish();
+const sourceText = nameText(256).nullable().exactOptional();
 
 /** Where a message came from. Components are raw; escaping belongs to the key policy. */
 export const SourceSchema = z.strictObject({

@@ -2,7 +2,6 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import {
   AppError,
   type Clock,
-  digestId,
   FreshCache,
   type HttpErrorCode,
   type KeyLookup,
@@ -44,6 +43,7 @@ interface Proof {
 export class Access {
   readonly #parts: AccessParts;
   readonly #keys: Readonly<Record<'tenant' | 'operator', FreshCache<string, KeyRecord>>>;
+  readonly #callers = new WeakMap<FastifyRequest, Caller>();
   #proofs = new Map<string, Proof>();
 
   constructor(parts: AccessParts) {
@@ -69,6 +69,20 @@ export class Access {
     if (tenant.status !== 'active') throw this.#refused('tenant_suspended');
     if (!key.scopes.includes(scope)) throw this.#refused('scope_missing');
     return { key, tenant };
+  }
+
+  /** A hook that lets only callers with the scope pass, before the body is read; `callerOf` then says who it is. */
+  requires(scope: Scope): (request: FastifyRequest) => Promise<void> {
+    return async (request) => {
+      this.#callers.set(request, await this.caller(request, scope));
+    };
+  }
+
+  /** Who passed `requires` on this request. */
+  callerOf(request: FastifyRequest): Caller {
+    const caller = this.#callers.get(request);
+    if (caller === undefined) throw new AppError({ code: 'internal', message: 'the route asks for nobody' });
+    return caller;
   }
 
   /** The operator key behind a request. @throws AppError `unauthenticated`, `key_expired`, `key_revoked`; StoreError */
@@ -126,8 +140,3 @@ const REASONS: Partial<Record<HttpErrorCode, string>> = {
   tenant_suspended: 'the tenant is suspended',
   scope_missing: 'the key lacks the scope of this call',
 };
-
-/** Scope of a caller's idempotency keys on a route (tenant + route + principal). */
-export function idempotencyScope(route: string, caller: Caller): string {
-  return digestId('route', route, caller.key.id);
-}

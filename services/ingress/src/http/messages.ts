@@ -1,0 +1,153 @@
+import {
+  type Acceptance,
+  type AcceptMessage,
+  AppError,
+  formatId,
+  type InboundMessage,
+  type RunReads,
+  type RunRecord,
+  type RunStatus,
+} from '@turnkeeper/core';
+import {
+  type MessageAnswer,
+  MessageQuerySchema,
+  type MessageRequest,
+  MessageRequestSchema,
+} from '@turnkeeper/protocol';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Targets } from '../intake/targets.ts';
+import type { LaneFeed, RunStreams } from '../runs/run-streams.ts';
+import type { Access, Caller } from './access.ts';
+import { IdempotencyKeys } from './idempotency.ts';
+import type { RateGate } from './rate-gate.ts';
+import { parseBody, parseQuery } from './requests.ts';
+
+export interface MessageParts {
+  readonly access: Access;
+  readonly rates: RateGate;
+  readonly targets: Targets;
+  readonly acceptMessage: Pick<AcceptMessage, 'accept' | 'laneOf'>;
+  readonly runs: Pick<RunReads, 'get'>;
+  readonly streams: RunStreams;
+  /** Told of every answer. */
+  readonly observe: (acceptance: Acceptance, about: { readonly kind: string; readonly platform: string }) => void;
+}
+
+const PATH = '/v1/messages';
+
+/** `POST /v1/messages`: accepts one message; 202 leaves only after its commit. */
+export function registerMessages(app: FastifyInstance, parts: MessageParts): void {
+  const keys = new IdempotencyKeys(PATH);
+  app.post(PATH, { onRequest: parts.access.requires('messages:write') }, async (request, reply) => {
+    const caller = parts.access.callerOf(request);
+    await parts.rates.take(caller.tenant, reply);
+    const { stream } = parseQuery(MessageQuerySchema, request.query);
+    const body = parseBody(MessageRequestSchema, request.body);
+    const message = await inboundOf(body, { parts, caller, keys, request });
+    if (stream === 'true') return answerWithStream(message, { parts, caller, reply });
+    const acceptance = await accept(message, parts);
+    const first = acceptance.status === 'duplicate' ? await firstRun(acceptance, parts) : null;
+    reply.code(202).header('content-type', 'application/json; charset=utf-8');
+    if (first !== null) reply.header('idempotent-replayed', 'true');
+    return JSON.stringify(answerOf(acceptance, first));
+  });
+}
+
+interface Request {
+  readonly parts: MessageParts;
+  readonly caller: Caller;
+  readonly keys: IdempotencyKeys;
+  readonly request: FastifyRequest;
+}
+
+async function inboundOf(body: MessageRequest, { parts, caller, keys, request }: Request): Promise<InboundMessage> {
+  const { agent, account } = await parts.targets.resolve(caller.tenant.tenantId, body);
+  const { source, sessionKey, text, attachments, metadata, busyMode } = body;
+  return {
+    tenant: caller.tenant,
+    agent,
+    account,
+    target: source === undefined ? { sessionKey: sessionKey ?? '' } : { source },
+    kind: body.kind ?? 'message',
+    content: {
+      text,
+      ...(attachments === undefined ? {} : { attachments }),
+      ...(metadata === undefined ? {} : { metadata }),
+      ...(busyMode === undefined ? {} : { busyMode }),
+    },
+    idempotency: keys.of(request, body, caller.key),
+    traceparent: traceparentOf(request),
+    onQuota: 'answer',
+  };
+}
+
+async function accept(message: InboundMessage, { acceptMessage, observe }: MessageParts): Promise<Acceptance> {
+  const acceptance = await acceptMessage.accept(message);
+  const platform = 'source' in message.target ? message.target.source.platform : 'api';
+  observe(acceptance, { kind: message.kind, platform });
+  return acceptance;
+}
+
+/** The run of a first acceptance, for the status that every answer carries. */
+async function firstRun({ lane, eventId }: Acceptance, { runs }: MessageParts): Promise<RunRecord> {
+  const run = await runs.get(lane.tenantId, eventId);
+  if (run === null) {
+    throw new AppError({ code: 'gone', message: 'this was accepted before and has been deleted since' });
+  }
+  return run;
+}
+
+function answerOf({ status, eventId, lane, partition, sessionKey, position }: Acceptance, first: RunRecord | null) {
+  const runId = formatId('run', eventId);
+  const runStatus: RunStatus = first?.status ?? 'queued';
+  return {
+    runId,
+    eventId: `evt${runId.slice('run'.length)}`,
+    sessionKey: first?.sessionKey ?? sessionKey,
+    slot: lane.slot,
+    partition,
+    status,
+    runStatus,
+    position,
+  } satisfies MessageAnswer;
+}
+
+/** Listens before it accepts, so that no word of a fast turn is missed. */
+async function answerWithStream(
+  message: InboundMessage,
+  { parts, caller, reply }: { readonly parts: MessageParts; readonly caller: Caller; readonly reply: FastifyReply },
+): Promise<FastifyReply> {
+  const { streams } = parts;
+  const lane = parts.acceptMessage.laneOf(message);
+  let feed: LaneFeed = streams.feed(lane);
+  try {
+    const acceptance = await accept(message, parts);
+    if (acceptance.lane.laneId !== lane.laneId) {
+      // a duplicate, and the agent's key policy has changed since
+      feed.close();
+      feed = streams.feed(acceptance.lane);
+    }
+    const run = await firstRun(acceptance, parts);
+    if (acceptance.status === 'duplicate') reply.header('idempotent-replayed', 'true');
+    const { runId, eventId, position } = answerOf(acceptance, run);
+    void streams.serve(reply, { run, caller, feed }, (connection) => {
+      connection.send(
+        'event.accepted',
+        { eventId, runId, kind: message.kind, position },
+        { at: run.createdAt.toISOString() },
+      );
+    });
+    return reply;
+  } catch (error) {
+    feed.close();
+    throw error;
+  }
+}
+
+/** W3C trace context, version 00; anything else is left out. */
+const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+export function traceparentOf(request: FastifyRequest): string | null {
+  const header = request.headers['traceparent'];
+  return typeof header === 'string' && TRACEPARENT.test(header) ? header : null;
+}

@@ -1,0 +1,122 @@
+import type { ServerResponse } from 'node:http';
+import { formatId, type LiveEvent, type TenantId } from '@turnkeeper/core';
+import type { StreamEvent, StreamEventData, StreamEventType } from '@turnkeeper/protocol';
+import type { FastifyReply } from 'fastify';
+
+/** A slow reader loses ephemeral events above the first, and its connection above the second. */
+const EPHEMERAL_BYTES_MAX = 256 * 1024;
+const UNSENT_BYTES_MAX = 1024 * 1024;
+
+/** What a stream is about: what the envelope adds to every event. */
+export interface StreamSubject {
+  readonly tenantId: TenantId;
+  readonly sessionKey: string;
+}
+
+/**
+ * One answer of server-sent events. Durable events carry their lane seq as SSE id; a reader that is too slow first loses
+ * ephemeral ones (they may be lost anyway), then gets `stream.closing` and is cut off.
+ */
+export class SseConnection {
+  readonly #response: ServerResponse;
+  readonly #tenantId: string;
+  readonly #subject: StreamSubject;
+  readonly #onEnd = new Set<() => void>();
+  #isOpen = true;
+
+  /** Takes the answer over from the framework; the headers that it has already are kept. */
+  constructor(reply: FastifyReply, subject: StreamSubject) {
+    reply.isTimed = false;
+    reply.hijack();
+    this.#response = reply.raw;
+    this.#subject = subject;
+    this.#tenantId = formatId('ten', subject.tenantId);
+    const kept = Object.entries(reply.getHeaders()).filter(([, value]) => value !== undefined);
+    this.#response.writeHead(200, {
+      ...Object.fromEntries(kept),
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+    });
+    this.#response.flushHeaders();
+    this.#response.on('close', () => this.#ended());
+    this.#response.on('error', () => this.#ended());
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Called once, when the reader has gone or the stream was ended. */
+  onEnd(handler: () => void): void {
+    if (this.#isOpen) this.#onEnd.add(handler);
+    else handler();
+  }
+
+  /** Passes an event of the lane on. */
+  forward(event: LiveEvent): void {
+    const { seq, sessionId, ...rest } = event;
+    const isDurable = seq !== undefined;
+    if (!isDurable && this.#response.writableLength > EPHEMERAL_BYTES_MAX) return;
+    this.#write(rest.type, isDurable ? seq : null, {
+      ...this.#envelope(rest.at, sessionId ?? null),
+      ...rest,
+      ...(isDurable ? { seq: Number(seq) } : {}),
+    });
+  }
+
+  /** Sends an event of this server's own. */
+  send<Type extends StreamEventType>(
+    type: Type,
+    data: StreamEventData[Type],
+    about: { readonly at: string } & Partial<Pick<StreamEvent, 'seq' | 'sessionId' | 'turnId' | 'runIds'>>,
+  ): void {
+    const { at, sessionId, ...rest } = about;
+    const seq = rest.seq === undefined ? null : String(rest.seq);
+    this.#write(type, seq, { ...this.#envelope(at, sessionId ?? null), type, ...rest, data });
+  }
+
+  /** A line that readers ignore and that keeps proxies from closing. */
+  comment(): void {
+    this.#put(': \n\n');
+  }
+
+  /** Tells the reader why, and when to come back, then ends. */
+  close(reason: StreamEventData['stream.closing']['reason'], reconnectAfterMs: number, at: string): void {
+    if (!this.#isOpen) return;
+    this.send('stream.closing', { reason, reconnectAfterMs }, { at });
+    this.end();
+  }
+
+  end(): void {
+    if (!this.#isOpen) return;
+    this.#response.end();
+    this.#ended();
+  }
+
+  #envelope(at: string, sessionId: string | null) {
+    return { v: 1, at, tenantId: this.#tenantId, sessionKey: this.#subject.sessionKey, sessionId };
+  }
+
+  #write(type: string, id: string | null, event: object): void {
+    this.#put(`event: ${type}\n${id === null ? '' : `id: ${id}\n`}data: ${JSON.stringify(event)}\n\n`);
+  }
+
+  #put(text: string): void {
+    if (!this.#isOpen) return;
+    if (this.#response.writableLength > UNSENT_BYTES_MAX) {
+      // what it has not read is too much already: nothing more is queued, so the notice may not reach it
+      this.#response.destroy();
+      this.#ended();
+      return;
+    }
+    this.#response.write(text);
+  }
+
+  #ended(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    for (const handler of this.#onEnd) handler();
+    this.#onEnd.clear();
+  }
+}

@@ -1,0 +1,184 @@
+import {
+  AppError,
+  type Clock,
+  type EventId,
+  isFinal,
+  type LiveStream,
+  type Logger,
+  type RunReads,
+  type RunRecord,
+} from '@turnkeeper/core';
+
+export interface RunWaitersOptions {
+  readonly runs: Pick<RunReads, 'byIds'>;
+  readonly live: Pick<LiveStream, 'subscribe' | 'connected'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Runs waited for at once; above it a caller is refused. */
+  readonly waitersMax: number;
+}
+
+/** One caller that waits for a run. */
+interface Waiter {
+  readonly resolve: (run: RunRecord) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Awaited {
+  /** What its row said last. */
+  run: RunRecord;
+  readonly waiters: Set<Waiter>;
+  /** Waiters that are answered by the next reading, whatever it says: their time is over. */
+  readonly overdue: Set<Waiter>;
+  readonly unsubscribe: () => void;
+}
+
+const POLL_MS_WITH_SIGNALS = 1_000;
+const POLL_MS_ALONE = 500;
+/** A signal reads again after this long, together with the signals that came meanwhile. */
+const NUDGE_MS = 3;
+const READ_RUNS_MAX = 500;
+
+/**
+ * Everybody on this node who waits for runs shares one poll of their rows: one statement a second for all of them. A
+ * live event that says a run has ended makes its row be read at once; the row alone decides, so a lost or false event
+ * changes nothing. Nothing is polled while nobody waits.
+ */
+export class RunWaiters {
+  readonly #options: RunWaitersOptions;
+  readonly #awaited = new Map<EventId, Awaited>();
+  /** Runs to be read before the next poll. */
+  #hot = new Set<EventId>();
+  #wake = new AbortController();
+  #waiting = 0;
+  #isPolling = false;
+  #isDraining = false;
+
+  constructor(options: RunWaitersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves with the run once it is final, at the latest after `ms`, when this node drains, or when `signal` aborts,
+   * with what its row says then.
+   * @throws AppError `too_many_waiters`; StoreError when the store is away when the time is over
+   */
+  async wait(run: RunRecord, ms: number, signal: AbortSignal): Promise<RunRecord> {
+    if (isFinal(run.status) || ms <= 0 || this.#isDraining || signal.aborted) return run;
+    if (this.#waiting >= this.#options.waitersMax) throw tooMany();
+    this.#waiting++;
+    const timer = new AbortController();
+    const { promise, resolve, reject } = Promise.withResolvers<RunRecord>();
+    const waiter: Waiter = { resolve, reject };
+    const awaited = this.#join(run, waiter);
+    void this.#options.clock.sleep(ms, timer.signal).then(() => this.#expire(awaited, waiter));
+    const leave = () => resolve(awaited.run);
+    signal.addEventListener('abort', leave);
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener('abort', leave);
+      this.#leave(awaited, waiter);
+      timer.abort();
+      this.#waiting--;
+    }
+  }
+
+  /** Answers all waiters now, and later ones at once. */
+  drain(): void {
+    this.#isDraining = true;
+    for (const awaited of this.#awaited.values()) {
+      for (const waiter of awaited.waiters) waiter.resolve(awaited.run);
+    }
+  }
+
+  #join(run: RunRecord, waiter: Waiter): Awaited {
+    const known = this.#awaited.get(run.runId);
+    if (known !== undefined) {
+      known.waiters.add(waiter);
+      return known;
+    }
+    const unsubscribe = this.#options.live.subscribe(run.lane, (event) => {
+      if (event.type === 'run.settled') this.#nudge(run.runId);
+    });
+    const awaited: Awaited = { run, waiters: new Set([waiter]), overdue: new Set(), unsubscribe };
+    this.#awaited.set(run.runId, awaited);
+    // it may have ended between its row being read and the subscription
+    this.#nudge(run.runId);
+    if (!this.#isPolling) void this.#poll();
+    return awaited;
+  }
+
+  #leave(awaited: Awaited, waiter: Waiter): void {
+    awaited.waiters.delete(waiter);
+    awaited.overdue.delete(waiter);
+    if (awaited.waiters.size > 0) return;
+    awaited.unsubscribe();
+    this.#awaited.delete(awaited.run.runId);
+    if (this.#awaited.size === 0) this.#wake.abort();
+  }
+
+  #expire(awaited: Awaited, waiter: Waiter): void {
+    if (!awaited.waiters.has(waiter)) return;
+    awaited.overdue.add(waiter);
+    this.#nudge(awaited.run.runId);
+  }
+
+  #nudge(runId: EventId): void {
+    this.#hot.add(runId);
+    this.#wake.abort();
+  }
+
+  async #poll(): Promise<void> {
+    this.#isPolling = true;
+    const { clock, live, logger } = this.#options;
+    let nextFullMs = clock.monotonicMs();
+    while (this.#awaited.size > 0) {
+      const restMs = nextFullMs - clock.monotonicMs();
+      if (this.#hot.size === 0 && restMs > 0) {
+        await clock.sleep(restMs, this.#wake.signal);
+        if (this.#hot.size > 0) await clock.sleep(NUDGE_MS);
+      }
+      this.#wake = new AbortController();
+      const isFull = clock.monotonicMs() >= nextFullMs;
+      const ids = isFull ? [...this.#awaited.keys()] : [...this.#hot];
+      this.#hot = new Set();
+      if (isFull) nextFullMs = clock.monotonicMs() + (live.connected ? POLL_MS_WITH_SIGNALS : POLL_MS_ALONE);
+      for (let at = 0; at < ids.length; at += READ_RUNS_MAX) {
+        await this.#read(ids.slice(at, at + READ_RUNS_MAX)).catch((error: unknown) => {
+          logger.failed(error, { runs: ids.length }, 'waiters could not be answered');
+        });
+      }
+    }
+    this.#isPolling = false;
+  }
+
+  async #read(runIds: readonly EventId[]): Promise<void> {
+    const asked = runIds.flatMap((runId) => this.#awaited.get(runId) ?? []);
+    if (asked.length === 0) return;
+    try {
+      const runs = await this.#options.runs.byIds(
+        asked.map(({ run }) => ({ tenantId: run.tenantId, runId: run.runId })),
+      );
+      for (const [i, awaited] of asked.entries()) answer(awaited, runs[i] ?? awaited.run);
+    } catch (error) {
+      for (const { overdue } of asked) for (const waiter of overdue) waiter.reject(error);
+      throw error;
+    }
+  }
+}
+
+function answer(awaited: Awaited, run: RunRecord): void {
+  awaited.run = run;
+  const answered = isFinal(run.status) ? awaited.waiters : awaited.overdue;
+  for (const waiter of answered) waiter.resolve(run);
+}
+
+function tooMany(): AppError {
+  return new AppError({
+    code: 'too_many_waiters',
+    retryable: true,
+    retryAfterMs: 1000,
+    message: 'too many calls wait on this node; ask without wait, or try again',
+  });
+}
