@@ -48,9 +48,7 @@ export interface DeliveryStore {
    */
   claimDue(
     bootId: BootId,
-    partitions: readonly number[],
-    limit: number,
-    lanes?: readonly LaneRef[],
+    due: { readonly partitions: readonly number[]; readonly limit: number; readonly lanes?: readonly LaneRef[] },
   ): Promise<DueDelivery[]>;
   /** Records sends. True where the row was still sending(me, attempt). Commit point 3. @throws StoreError */
   settle(bootId: BootId, items: readonly DeliverySettlement[]): Promise<boolean[]>;
