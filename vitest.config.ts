@@ -15,7 +15,7 @@ export default defineConfig({
           name: 'unit',
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
-          include: ['packages/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 'scripts/**/*.test.ts'],
+          include: ['packages/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 'scripts/*.test.ts'],
           exclude: [adapterTests],
         },
       },
@@ -39,6 +39,16 @@ export default defineConfig({
           globalSetup,
           testTimeout: 60_000,
           hookTimeout: 90_000,
+        },
+      },
+      {
+        test: {
+          name: 'selftest',
+          include: ['scripts/selftest/*.test.ts'],
+          maxWorkers: 1,
+          sequence: { groupOrder: 3 },
+          testTimeout: 180_000,
+          hookTimeout: 60_000,
         },
       },
       {
