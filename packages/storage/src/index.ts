@@ -1,3 +1,4 @@
+export { PostgresControlStore } from './control-store.ts';
 export {
   Database,
   type DatabaseOptions,
@@ -7,8 +8,13 @@ export {
   type Statement,
   type Transaction,
 } from './database.ts';
+export { PostgresDeliveryStore } from './delivery-store.ts';
+export { PostgresIntakeStore } from './intake-store.ts';
+export { PostgresLaneStore } from './lane-store.ts';
 export { type Configs, type ConfigsOptions, openConfigs } from './lookup/configs.ts';
 export { checkRoles, checkSchema, type MigrateOptions, type MigrateResult, migrate, SCHEMA_RANGE } from './migrate.ts';
+export { PostgresOwnershipStore } from './ownership-store.ts';
+export { PostgresRepairStore } from './repair-store.ts';
 export { Sealing } from './seal/sealing.ts';
 export { serverKeyWrap } from './seal/server-key.ts';
 export { toStoreError } from './store-error.ts';

@@ -1,0 +1,142 @@
+import {
+  type AccountId,
+  type BootId,
+  DELIVERY_STATE,
+  type DeliverySettlement,
+  type DeliveryStore,
+  type DueDelivery,
+  type EventId,
+  type LaneId,
+  type LaneRef,
+  type MessageId,
+  type TenantId,
+  type TurnId,
+} from '@turnkeeper/core';
+import { call, columns, emptyColumns, flags, json, tenantsOf } from './columns.ts';
+import type { Database } from './database.ts';
+
+const OWED_HEADS = call('owed_heads', 2);
+const CLAIM_DUE = call('claim_due', 5);
+const SETTLE = call('settle', 12);
+const NEXT_DUE = {
+  name: 'next_due',
+  text: 'select min(due_ms) as due_ms from tk.owed_heads($1, 1)',
+};
+
+interface DueRow {
+  readonly slot: number;
+  readonly tenant_id: TenantId;
+  readonly lane_id: LaneId;
+  readonly seq: string;
+  readonly n: number;
+  readonly id: MessageId;
+  readonly account_id: AccountId;
+  readonly attempt: number;
+  readonly recovered: boolean;
+  readonly run_id: EventId | null;
+  readonly turn_id: TurnId | null;
+  readonly key: string;
+  readonly agent_id: string;
+  readonly role: string;
+  readonly body: DueDelivery['body'];
+  readonly started_at: Date | null;
+  readonly at: Date;
+  readonly traceparent: string | null;
+}
+
+/**
+ * The outbox, in Postgres as tk_engine. pending → (claimDue) → sending(boot, attempt), durable before the first byte →
+ * delivered | failed | unknown | abandoned, or pending again after a proven refusal. A lane's rows leave in order: only the
+ * first one that is neither final nor an unknown already sent again may be claimed. The leader turns what a lost process
+ * was sending into unknown, never into pending.
+ */
+export class PostgresDeliveryStore implements DeliveryStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async claimDue(bootId: BootId, due: Parameters<DeliveryStore['claimDue']>[1]): Promise<DueDelivery[]> {
+    const heads =
+      due.lanes === undefined ? await this.#dueHeads(due.partitions, due.limit) : due.lanes.slice(0, due.limit);
+    if (heads.length === 0) return [];
+    const rows = await this.#database.query<DueRow>(CLAIM_DUE, [
+      tenantsOf(heads.map((lane) => lane.tenantId)),
+      bootId,
+      ...columns<LaneRef>(
+        heads,
+        (lane) => lane.slot,
+        (lane) => lane.tenantId,
+        (lane) => lane.laneId,
+      ),
+    ]);
+    return rows.map(dueOf);
+  }
+
+  async settle(bootId: BootId, items: readonly DeliverySettlement[]): Promise<boolean[]> {
+    const rows = await this.#database.query<{ i: number }>(SETTLE, [
+      tenantsOf(items.map((item) => item.lane.tenantId)),
+      bootId,
+      ...columns<DeliverySettlement>(
+        items,
+        (item) => item.lane.slot,
+        (item) => item.lane.tenantId,
+        (item) => item.lane.laneId,
+        (item) => item.seq,
+        (item) => item.n,
+        (item) => item.attempt,
+        (item) => DELIVERY_STATE[item.outcome.state],
+        (item) => (item.outcome.state === 'delivered' ? item.outcome.ref : null),
+        (item) => (item.outcome.state === 'pending' ? item.outcome.afterMs : null),
+        (item) => (item.outcome.state === 'delivered' ? null : json(item.outcome.error)),
+      ),
+    ]);
+    return flags(items.length, rows);
+  }
+
+  async nextDueMs(partitions: readonly number[]): Promise<number | null> {
+    const [row] = await this.#database.query<{ due_ms: number | null }>(NEXT_DUE, [partitions]);
+    return row?.due_ms ?? null;
+  }
+
+  /** Opens all connections with everything prepared. @throws StoreError */
+  warmUp(): Promise<void> {
+    return this.#database.warmUp([
+      { statement: OWED_HEADS, values: [[], 0] },
+      { statement: CLAIM_DUE, values: ['', null, ...emptyColumns(3)] },
+      { statement: SETTLE, values: ['', null, ...emptyColumns(10)] },
+    ]);
+  }
+
+  async #dueHeads(partitions: readonly number[], limit: number): Promise<LaneRef[]> {
+    const rows = await this.#database.query<{ slot: number; tenant_id: TenantId; lane_id: LaneId; due_ms: number }>(
+      OWED_HEADS,
+      [partitions, limit],
+    );
+    return rows
+      .filter((row) => row.due_ms === 0)
+      .map((row) => ({ slot: row.slot, tenantId: row.tenant_id, laneId: row.lane_id }));
+  }
+}
+
+function dueOf(row: DueRow): DueDelivery {
+  return {
+    lane: { slot: row.slot, tenantId: row.tenant_id, laneId: row.lane_id },
+    seq: row.seq,
+    n: row.n,
+    messageId: row.id,
+    accountId: row.account_id,
+    attempt: row.attempt,
+    recovered: row.recovered,
+    runId: row.run_id,
+    turnId: row.turn_id,
+    sessionKey: row.key,
+    agentId: row.agent_id,
+    role: row.role,
+    body: row.body,
+    startedAt: row.started_at,
+    finishedAt: row.at,
+    traceparent: row.traceparent,
+  };
+}

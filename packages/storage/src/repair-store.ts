@@ -1,0 +1,148 @@
+import type {
+  BootId,
+  InterruptedTurn,
+  LaneId,
+  LaneRef,
+  RepairStore,
+  RunErrorCode,
+  TenantId,
+  TenantLoad,
+  TurnId,
+} from '@turnkeeper/core';
+import { call, json } from './columns.ts';
+import type { Database } from './database.ts';
+
+const LEAD = {
+  name: 'lead',
+  text: `insert into tk.leases as l (name, holder) values ($1, $2)
+    on conflict (name) do update set holder = excluded.holder, beat_at = clock_timestamp(),
+      taken_at = case when l.holder = excluded.holder then l.taken_at else clock_timestamp() end
+    where l.holder = excluded.holder or l.beat_at < clock_timestamp() - $3 * interval '1 millisecond'
+    returning 1`,
+};
+const RESIGN = { name: 'resign', text: 'delete from tk.leases where name = $1 and holder = $2' };
+const NOW = {
+  name: 'database_now',
+  text: 'select extract(epoch from clock_timestamp())::double precision * 1000 as now_ms',
+};
+// both times are looked at for each row, after waiting for its lock: a heartbeat that came first saves its process
+const DECLARE_DEAD = {
+  name: 'declare_dead',
+  text: `update tk.workers w set state = 3, ended_at = clock_timestamp()
+    where w.state in (0, 1) and w.beat_at < clock_timestamp() - $1 * interval '1 millisecond'
+      and abs(extract(epoch from clock_timestamp())::double precision * 1000 - $2) <= 1000
+    returning w.boot_id`,
+};
+const FREE_PARTITIONS = {
+  name: 'free_partitions',
+  text: `update tk.partitions p set owner = null, epoch = p.epoch + 1, changed_at = clock_timestamp()
+    where p.owner is not null and not exists (select 1 from tk.workers o where o.boot_id = p.owner and o.state in (0, 1))
+    returning p.id`,
+};
+const INTERRUPT_LOST = call('interrupt_lost', 3);
+const REPAIR_DELIVERIES = call('repair_deliveries', 2);
+const MEASURE_LOAD = call('measure_load', 1);
+const DELETE_EXPIRED = call('delete_expired', 3);
+
+/** What a conversation is told when its lane stops itself. */
+const SUSPENDED_NOTICE = {
+  code: 'worker_lost_too_often' satisfies RunErrorCode,
+  text: 'I was interrupted several times while I worked on your message, so I have stopped trying. Please send it again: the next message starts a fresh conversation.',
+};
+const SUSPENDED_ERROR = { code: SUSPENDED_NOTICE.code };
+const LOST_SEND_ERROR = { code: 'sender_lost' };
+
+interface LaneRow {
+  readonly slot: number;
+  readonly tenant_id: TenantId;
+  readonly lane_id: LaneId;
+}
+
+/**
+ * The coordinator's repairs, in Postgres as tk_sweep, which sees every tenant. All of it looks at what is true now, not at
+ * what just happened, and changes rows by compare-and-set: a second leader, or one that was asleep, changes nothing twice.
+ */
+export class PostgresRepairStore implements RepairStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async lead(name: string, holder: BootId, leaseMs: number): Promise<boolean> {
+    const rows = await this.#database.query(LEAD, [name, holder, leaseMs]);
+    return rows.length > 0;
+  }
+
+  async resign(name: string, holder: BootId): Promise<void> {
+    await this.#database.query(RESIGN, [name, holder]);
+  }
+
+  async databaseNowMs(): Promise<number> {
+    const [row] = await this.#database.query<{ now_ms: number }>(NOW, []);
+    return row?.now_ms ?? Number.NaN;
+  }
+
+  async declareDead(leaseMs: number, expectedDatabaseMs: number): Promise<BootId[]> {
+    const rows = await this.#database.query<{ boot_id: BootId }>(DECLARE_DEAD, [leaseMs, expectedDatabaseMs]);
+    return rows.map((row) => row.boot_id);
+  }
+
+  async interruptLost(limit: number): Promise<InterruptedTurn[]> {
+    const rows = await this.#database.query<LaneRow & { turn_id: TurnId; suspended: boolean; lost_ms: number }>(
+      INTERRUPT_LOST,
+      [limit, json(SUSPENDED_NOTICE), json(SUSPENDED_ERROR)],
+    );
+    return rows.map((row) => ({
+      lane: laneOf(row),
+      turnId: row.turn_id,
+      outcome: row.suspended ? 'suspended' : 'resume',
+      lostForMs: row.lost_ms,
+    }));
+  }
+
+  async repairDeliveries(limit: number): Promise<{ readonly unknown: number; readonly resent: readonly LaneRef[] }> {
+    const rows = await this.#database.query<LaneRow & { resent: boolean }>(REPAIR_DELIVERIES, [
+      limit,
+      json(LOST_SEND_ERROR),
+    ]);
+    const resent = rows.filter((row) => row.resent);
+    return { unknown: rows.length - resent.length, resent: resent.map(laneOf) };
+  }
+
+  async freePartitions(): Promise<number[]> {
+    const rows = await this.#database.query<{ id: number }>(FREE_PARTITIONS, []);
+    return rows.map((row) => row.id);
+  }
+
+  async measureLoad(top: number): Promise<TenantLoad[]> {
+    const rows = await this.#database.query<{
+      tenant_id: TenantId;
+      queued: string;
+      running: string;
+      oldest_ready_ms: number | null;
+      quota_ratio: number;
+    }>(MEASURE_LOAD, [top]);
+    return rows.map((row) => ({
+      tenantId: row.tenant_id,
+      queued: Number(row.queued),
+      turnsRunning: Number(row.running),
+      oldestReadyMs: row.oldest_ready_ms,
+      quotaUsedRatio: row.quota_ratio,
+    }));
+  }
+
+  async deleteExpired(limits: {
+    readonly settledDays: number;
+    readonly dedupeDays: number;
+    readonly batch: number;
+  }): Promise<Readonly<Record<string, number>>> {
+    const values = [limits.settledDays, limits.dedupeDays, limits.batch];
+    const rows = await this.#database.query<{ name: string; rows: string }>(DELETE_EXPIRED, values);
+    return Object.fromEntries(rows.map((row) => [row.name, Number(row.rows)]));
+  }
+}
+
+function laneOf(row: LaneRow): LaneRef {
+  return { slot: row.slot, tenantId: row.tenant_id, laneId: row.lane_id };
+}
