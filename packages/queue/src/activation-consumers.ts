@@ -47,6 +47,7 @@ export class ActivationConsumers implements AsyncDisposable {
   readonly #commands: Redis;
   readonly #open = new Set<ActivationConsumer>();
 
+  /** Connects at once, and goes on trying. */
   constructor(options: ActivationConsumersOptions) {
     this.#options = options;
     this.#commands = new Redis(options.url, {
@@ -54,7 +55,8 @@ export class ActivationConsumers implements AsyncDisposable {
       // BullMQ's rule: its commands wait for Redis, each worker has at most a few on their way
       maxRetriesPerRequest: null,
       socketTimeout: SOCKET_TIMEOUT_MS,
-      lazyConnect: true,
+      // not lazily: a BullMQ worker whose first attempt to connect fails would never try again
+      lazyConnect: false,
     });
     this.#commands.on('error', (error) => options.link.note(error));
   }
