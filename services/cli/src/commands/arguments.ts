@@ -1,0 +1,10 @@
+import { InvalidArgumentError } from 'commander';
+
+/** Reads a whole number within bounds, for `.option(flag, help, wholeNumber(1, 100))`. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It must be a whole number, ${min}–${max}.`);
+  };
+}

@@ -1,0 +1,22 @@
+import { defineConfig, optionalSecret, optionalUrl } from '@turnkeeper/platform/config';
+
+/** What the command line reads: which cluster to talk to. Flags come before, a running `turnkeeper up` after. */
+export const cliTable = defineConfig('The command line', {
+  url: optionalUrl({
+    env: 'TURNKEEPER_URL',
+    schemes: ['http:', 'https:'],
+    help: 'Public address of an ingress.',
+  }),
+  key: optionalSecret({ env: 'TURNKEEPER_KEY', help: 'API key of a tenant.' }),
+  adminUrl: optionalUrl({
+    env: 'TURNKEEPER_ADMIN_URL',
+    schemes: ['http:', 'https:'],
+    help: 'Internal address of an ingress.',
+  }),
+  operatorKey: optionalSecret({ env: 'TURNKEEPER_OPERATOR_KEY', help: "An operator's key." }),
+  postgresUrl: optionalUrl({
+    env: 'TURNKEEPER_POSTGRES_URL',
+    schemes: ['postgres:', 'postgresql:'],
+    help: 'The database, for `migrate`, `verify` and `doctor`.',
+  }),
+});
