@@ -14,6 +14,11 @@ import type { Tables } from './tables.ts';
 /** Builds statements for everything that is not a batch; `Database` runs them, with its deadlines and its errors. */
 export type QueryBuilder = Kysely<Tables>;
 
+/** The row type of a function that builds a statement. */
+export type RowOf<Select extends (...args: never[]) => { execute(): Promise<unknown[]> }> = Awaited<
+  ReturnType<ReturnType<Select>['execute']>
+>[number];
+
 /** Runs one built statement inside the transaction that it belongs to. */
 export type Run = <Row>(query: Compilable<Row>) => Promise<Row[]>;
 

@@ -1,0 +1,114 @@
+import {
+  AppError,
+  EVENT_STATE,
+  type EventId,
+  type LaneId,
+  type MessageId,
+  type RunRecord,
+  type RunStatus,
+  type SessionId,
+  type TenantId,
+  type TurnId,
+} from '@turnkeeper/core';
+import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import type { QueryBuilder, RowOf } from './queries.ts';
+import { nameOf } from './state-names.ts';
+import type { Tables } from './tables.ts';
+
+/** Both aliases of every statement about runs: the event and its lane. */
+export type RunTables = Tables & { e: Tables['tk.events']; l: Tables['tk.lanes'] };
+
+/** "Running" is derived: the lane has a turn and the event is one of its. `resuming` shows as running, too. */
+export const isRunning = sql<boolean>`(e.state in (0, 1) and l.turn_id is not null and e.ord = any (l.turn_ords))`;
+
+/** Events with their lanes and, where a turn settled them, its reply. */
+export function selectRuns(build: QueryBuilder) {
+  return build
+    .selectFrom('tk.events as e')
+    .innerJoin('tk.lanes as l', (join) =>
+      join.onRef('l.slot', '=', 'e.slot').onRef('l.tenant_id', '=', 'e.tenant_id').onRef('l.id', '=', 'e.lane_id'),
+    )
+    .leftJoinLateral(
+      (from) =>
+        from
+          .selectFrom('tk.messages as m')
+          .select(['m.id', 'm.seq', 'm.body'])
+          .whereRef('m.slot', '=', 'e.slot')
+          .whereRef('m.tenant_id', '=', 'e.tenant_id')
+          .whereRef('m.lane_id', '=', 'e.lane_id')
+          .whereRef('m.seq', '>', 'e.seq')
+          .whereRef('m.seq', '<=', 'e.end_seq')
+          .whereRef('m.turn_id', '=', 'e.turn_id')
+          .where('m.role', '=', 'assistant')
+          .orderBy('m.seq', 'desc')
+          .orderBy('m.n', 'desc')
+          .limit(1)
+          .as('r'),
+      (join) => join.onTrue(),
+    )
+    .select([
+      'e.id',
+      'e.slot',
+      'e.tenant_id',
+      'e.lane_id',
+      'l.key',
+      'e.state',
+      'e.attempts',
+      'e.turn_id',
+      'e.session_id',
+      'e.error',
+      'e.accepted_at',
+      'e.started_at',
+      'e.settled_at',
+      'l.turn_id as lane_turn_id',
+      'l.session_id as lane_session_id',
+      'l.turn_started_at',
+      isRunning.as('is_running'),
+      'r.id as reply_id',
+      'r.seq as reply_seq',
+      'r.body as reply_body',
+    ]);
+}
+
+type RunRow = RowOf<typeof selectRuns>;
+
+export function runOf(row: RunRow): RunRecord {
+  const { is_running: runs } = row;
+  const reply = row.reply_id === null || row.reply_body === null ? null : { id: row.reply_id, body: row.reply_body };
+  return {
+    runId: row.id as EventId,
+    tenantId: row.tenant_id as TenantId,
+    lane: { slot: row.slot, tenantId: row.tenant_id as TenantId, laneId: row.lane_id as LaneId },
+    sessionKey: row.key,
+    sessionId: (runs ? row.lane_session_id : row.session_id) as SessionId | null,
+    turnId: (runs ? row.lane_turn_id : row.turn_id) as TurnId | null,
+    status: runStatusOf(row.state, runs),
+    attempts: row.attempts + (runs ? 1 : 0),
+    reply: reply && {
+      messageId: reply.id as MessageId,
+      seq: row.reply_seq ?? '0',
+      text: reply.body.text ?? '',
+      ...(reply.body.attachments && { attachments: reply.body.attachments }),
+    },
+    errorCode: row.error?.code ?? null,
+    createdAt: row.accepted_at,
+    startedAt: row.started_at ?? (runs ? row.turn_started_at : null),
+    finishedAt: row.settled_at,
+  };
+}
+
+/** A run's status from its row's number. */
+export function runStatusOf(state: number, runs: boolean): RunStatus {
+  if (runs || state === EVENT_STATE.resuming) return 'running';
+  const name = nameOf(EVENT_STATE, state);
+  if (name === null || name === 'resuming')
+    throw new AppError({ code: 'internal', message: `unknown event state ${state}` });
+  return name;
+}
+
+/** The rows whose run has this status. */
+export function hasStatus(of: ExpressionBuilder<RunTables, 'e' | 'l'>, status: RunStatus) {
+  if (status === 'running') return of.or([of('e.state', '=', EVENT_STATE.resuming), sql<SqlBool>`${isRunning}`]);
+  if (status === 'queued') return of.and([of('e.state', '=', EVENT_STATE.queued), sql<SqlBool>`not ${isRunning}`]);
+  return of('e.state', '=', EVENT_STATE[status]);
+}

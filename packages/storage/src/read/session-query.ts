@@ -1,0 +1,114 @@
+import type {
+  AgentId,
+  LaneId,
+  SessionFilter,
+  SessionId,
+  SessionRecord,
+  SessionSelector,
+  Source,
+  TenantId,
+} from '@turnkeeper/core';
+import { type SqlBool, sql } from 'kysely';
+import type { QueryBuilder, RowOf } from './queries.ts';
+
+/** What the key says behind the agent; a person's lane has no word of its own and is told by the kind of its chat. */
+const REST = sql<string>`regexp_replace(l.key, '^agent:[^:]+:', '')`;
+const KIND = sql<SessionRecord['kind']>`case
+  when ${REST} = 'main' then 'main'
+  when ${REST} like 'cron:%' then 'cron'
+  when ${REST} like 'hook:%' then 'hook'
+  when ${REST} like 'node-%' or ${REST} like 'node:%' then 'node'
+  when coalesce(l.source ->> 'chatType', 'dm') <> 'dm' or ${REST} like '%:group:%' or ${REST} like '%:channel:%' then 'group'
+  else 'other' end`;
+const CHANNEL = sql<string>`case when ${KIND} in ('cron', 'hook', 'node') then 'internal' else coalesce(l.source ->> 'platform', 'unknown') end`;
+/** To the microsecond: a cursor that was cut to milliseconds would skip rows. */
+const CREATED = sql<string>`to_char(l.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+
+/** Lanes with the agent's name and one session: the current one, or the one of this id. */
+export function selectSessions(build: QueryBuilder, which: 'current' | SessionId = 'current') {
+  return build
+    .selectFrom('tk.lanes as l')
+    .innerJoin('tk.agents as a', (join) =>
+      join.onRef('a.tenant_id', '=', 'l.tenant_id').onRef('a.id', '=', 'l.agent_id'),
+    )
+    .leftJoin('tk.sessions as s', (join) => {
+      const sameLane = join.onRef('s.slot', '=', 'l.slot').onRef('s.tenant_id', '=', 'l.tenant_id');
+      return which === 'current'
+        ? sameLane.onRef('s.id', '=', 'l.session_id')
+        : sameLane.onRef('s.lane_id', '=', 'l.id').on('s.id', '=', which);
+    })
+    .select([
+      'l.slot',
+      'l.tenant_id',
+      'l.id as lane_id',
+      'l.key',
+      'l.agent_id',
+      'a.name as agent_name',
+      'l.source',
+      'l.label',
+      'l.session_id as current_id',
+      'l.created_at as lane_created_at',
+      'l.last_activity_at',
+      's.id as session_id',
+      's.status',
+      's.created_at as session_created_at',
+      's.ended_at',
+      KIND.as('kind'),
+      CHANNEL.as('channel'),
+      CREATED.as('created_text'),
+    ]);
+}
+
+type SessionRow = RowOf<typeof selectSessions>;
+
+export function sessionOf(row: SessionRow): SessionRecord {
+  const isPast = row.session_id !== null && row.session_id !== row.current_id;
+  return {
+    lane: { slot: row.slot, tenantId: row.tenant_id as TenantId, laneId: row.lane_id as LaneId },
+    sessionKey: row.key,
+    agentId: row.agent_id as AgentId,
+    agentName: row.agent_name,
+    sessionId: row.session_id as SessionId | null,
+    kind: row.kind,
+    channel: row.channel,
+    source: row.source as Source,
+    status: row.status ?? 'active',
+    label: row.label,
+    createdAt: row.session_created_at ?? row.lane_created_at,
+    updatedAt: isPast ? (row.ended_at ?? row.lane_created_at) : row.last_activity_at,
+  };
+}
+
+export function selectByKey(
+  build: QueryBuilder,
+  tenantId: TenantId,
+  selector: Extract<SessionSelector, { by: 'key' }>,
+) {
+  return selectSessions(build)
+    .where('l.tenant_id', '=', tenantId)
+    .where('l.key', '=', selector.sessionKey)
+    .$if(selector.agentId !== undefined, (q) => q.where('l.agent_id', '=', selector.agentId ?? ''));
+}
+
+/** Newest conversation first: by creation, which never moves, so that no page is torn by activity. */
+export function selectFiltered(build: QueryBuilder, tenantId: TenantId, filter: SessionFilter) {
+  const { agentId, kinds, channel, user, status, activeMinutes, text } = filter;
+  return selectSessions(build)
+    .where('l.tenant_id', '=', tenantId)
+    .$if(agentId !== undefined, (q) => q.where('l.agent_id', '=', agentId ?? ''))
+    .$if(kinds !== undefined, (q) => q.where(KIND, 'in', kinds ?? []))
+    .$if(channel !== undefined, (q) => q.where(CHANNEL, '=', channel ?? ''))
+    .$if(user !== undefined, (q) => q.where(sql<SqlBool>`${user} in (l.source ->> 'userId', l.source ->> 'userIdAlt')`))
+    .$if(status !== undefined, (q) => q.where(sql<SqlBool>`coalesce(s.status, 'active') = ${status}`))
+    .$if(activeMinutes !== undefined, (q) =>
+      q.where(sql<SqlBool>`l.last_activity_at >= now() - make_interval(mins => ${activeMinutes})`),
+    )
+    .$if(text !== undefined, (q) => q.where(contains(text ?? '')))
+    .orderBy('l.created_at', 'desc')
+    .orderBy('l.id', 'desc');
+}
+
+/** `strpos`, not `like`: what people type is text, not a pattern. */
+function contains(text: string) {
+  return sql<SqlBool>`strpos(lower(concat_ws(' ', l.key, l.label, l.source ->> 'chatName', l.source ->> 'userName')), lower(${text}::text)) > 0`;
+}
