@@ -21,6 +21,7 @@ export {
   type StoredAccount,
   type StoredAgent,
 } from './configs/settings.ts';
+export { type SendOutcome, settleSend } from './delivery/retry.ts';
 export {
   AppError,
   type AppErrorInit,
@@ -150,6 +151,10 @@ export type { Counter, CrashPoints, Gauge, Histogram, LogFields, Logger } from '
 export type { KeyWrap } from './ports/sealing.ts';
 export type { ControlSignals, LaneLocks, LiveEvent, LiveStream, LockAnswer, WakeUp, WakeUps } from './ports/signals.ts';
 export type { TenantSlots } from './ports/slots.ts';
+export { DatabaseHealth, type DatabaseHealthLimits, type HealthSample } from './recovery/database-health.ts';
+export { Leadership } from './recovery/leadership.ts';
+export { OwnerlessPartitions } from './recovery/ownerless-partitions.ts';
+export { combineWakeUps } from './session/combine-wake-ups.ts';
 export {
   DELIVERY_STATE,
   type DeliveryStatus,
