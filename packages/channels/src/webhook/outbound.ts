@@ -1,0 +1,89 @@
+import { AppError, formatId, type SendOutcome } from '@turnkeeper/core';
+import type { ChannelEgress, OutboundDelivery, SendContext, SendFailure } from '../channel.ts';
+import { signContent } from './standard-webhooks.ts';
+
+export interface ReplyAddress {
+  readonly url: string;
+  readonly key: Uint8Array;
+}
+
+const SEND_TIMEOUT_MS = 10_000;
+/** A refusal for rate without a wait of its own. */
+const RATE_WAIT_MS = 60_000;
+
+/**
+ * Replies as signed POSTs (surface §3). `webhook-id` is the delivery's id, the same for every attempt, so that a receiver
+ * can drop what it has; `recovered` in the body is this channel's notice, the text is never changed.
+ */
+export function webhookEgress(address: ReplyAddress): ChannelEgress {
+  return { send: (delivery, context) => send(address, delivery, context) };
+}
+
+async function send(
+  { url, key }: ReplyAddress,
+  delivery: OutboundDelivery,
+  context: SendContext,
+): Promise<SendOutcome> {
+  const id = formatId('dlv', delivery.messageId);
+  const timestamp = String(Math.floor(context.nowMs / 1000));
+  const body = JSON.stringify(bodyOf(id, delivery));
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signContent(key, { id, timestamp, body }),
+  };
+  try {
+    const request = { url, headers, body, timeoutMs: SEND_TIMEOUT_MS, signal: context.signal };
+    const { status, headers: answered } = await context.http.send(request);
+    return outcomeOfStatus(status, answered['retry-after'], context.nowMs);
+  } catch (error) {
+    return outcomeOfFailure(error);
+  }
+}
+
+function bodyOf(deliveryId: string, delivery: OutboundDelivery) {
+  const { attempt, recovered, runId, turnId, sessionKey, seq, startedAt, finishedAt } = delivery;
+  return {
+    deliveryId,
+    attempt,
+    recovered,
+    runId: runId && formatId('run', runId),
+    turnId: turnId && formatId('trn', turnId),
+    sessionKey,
+    seq: Number(seq),
+    startedAt: startedAt?.toISOString() ?? null,
+    finishedAt: finishedAt.toISOString(),
+    text: delivery.body.text,
+  };
+}
+
+/** 2xx delivered; 429 and 503 did not take it and may later; other 5xx may have; every other answer is a refusal for good. */
+function outcomeOfStatus(status: number, retryAfter: string | undefined, nowMs: number): SendOutcome {
+  if (status >= 200 && status < 300) return { result: 'delivered', ref: null };
+  const code = `http_${status}`;
+  if (status === 429 || status === 503) {
+    const retryAfterMs = waitOf(retryAfter, nowMs) ?? (status === 429 ? RATE_WAIT_MS : null);
+    return { result: 'refused', code, retryAfterMs };
+  }
+  return { result: status >= 500 ? 'unknown' : 'failed', code };
+}
+
+/** Seconds, or a date (RFC 9110); null when it is neither. */
+function waitOf(retryAfter: string | undefined, nowMs: number): number | null {
+  if (retryAfter === undefined) return null;
+  if (/^\d{1,9}$/.test(retryAfter)) return Number(retryAfter) * 1000;
+  const atMs = Date.parse(retryAfter);
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
+}
+
+function outcomeOfFailure(error: unknown): SendOutcome {
+  if (!isSendFailure(error)) throw error;
+  if (error.mayHaveArrived) return { result: 'unknown', code: error.kind };
+  if (error.retryable) return { result: 'refused', code: error.kind, retryAfterMs: null };
+  return { result: 'failed', code: error.code };
+}
+
+function isSendFailure(error: unknown): error is SendFailure {
+  return error instanceof AppError && 'mayHaveArrived' in error && 'kind' in error;
+}
