@@ -1,6 +1,6 @@
 /**
  * Every metric there is: the names are contract (prefix `turnkeeper_`, base units) and `docs/metrics.md` is made from
- * this table. None has a tenant, a lane or any other label without a small, fixed set of values.
+ * this table. No label has values without a small bound: of tenants, only the leader tells, and only of the busiest.
  */
 
 interface MetricSpec {
@@ -85,7 +85,7 @@ export const CATALOGUE = {
   takeovers_total: {
     type: 'counter',
     labels: ['cause', 'false'],
-    help: 'Workers declared dead; false = "true" when it was seen alive afterwards.',
+    help: 'Processes declared dead; false = "true" is counted by the process itself when it finds that it was.',
   },
   takeover_delay_seconds: {
     type: 'histogram',
@@ -123,6 +123,26 @@ export const CATALOGUE = {
   agent_requests_total: { type: 'counter', help: 'Calls of agents.' },
   agent_tokens_total: { type: 'counter', labels: ['direction'], help: 'Tokens that models reported.' },
   egress_blocked_total: { type: 'counter', labels: ['reason'], help: 'Outgoing requests refused before a connection.' },
+  stream_deltas_dropped_total: {
+    type: 'counter',
+    help: 'Live events that were dropped: the bus was away, or the text foreign.',
+  },
+  tenant_events_queued: {
+    type: 'gauge',
+    labels: ['tenant'],
+    help: 'Events of a tenant that wait for a turn; the 50 tenants with most (leader only).',
+  },
+  tenant_turns_running: { type: 'gauge', labels: ['tenant'], help: 'Turns of these tenants that run (leader only).' },
+  tenant_oldest_ready_seconds: {
+    type: 'gauge',
+    labels: ['tenant'],
+    help: 'Age of the oldest event of these tenants that no turn has taken (leader only).',
+  },
+  tenant_quota_used_ratio: {
+    type: 'gauge',
+    labels: ['tenant'],
+    help: 'Share of `queuedPerTenant` that these tenants use (leader only).',
+  },
   drain_duration_seconds: { type: 'gauge', help: 'Time the drain has taken, set when it ends.' },
 } as const satisfies Record<string, MetricSpec>;
 

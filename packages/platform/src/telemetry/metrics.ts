@@ -13,7 +13,8 @@ type Labels<Name extends MetricName> = Readonly<Record<LabelsOf<Name>, string>>;
 /** Counts and measures by the names of the catalogue; a metric shows up in `text()` once somebody asked for it. */
 export interface Metrics {
   counter<Name extends CounterName>(name: Name): { inc(labels?: Labels<Name>, by?: number): void };
-  gauge<Name extends GaugeName>(name: Name): { set(value: number, labels?: Labels<Name>): void };
+  /** `clear` takes all series of the gauge away: what is no longer measured must not stand there as it was. */
+  gauge<Name extends GaugeName>(name: Name): { set(value: number, labels?: Labels<Name>): void; clear(): void };
   histogram<Name extends HistogramName>(name: Name): { observe(value: number, labels?: Labels<Name>): void };
   /** Called before each `text()`, to set gauges that are only known by looking. Must not throw or wait. */
   onScrape(look: () => void): void;
@@ -41,7 +42,7 @@ export function createMetrics(from: {
     },
     gauge: (name) => {
       const gauge = make(registry, name, Gauge);
-      return { set: (value, labels) => gauge.set(labels ?? {}, value) };
+      return { set: (value, labels) => gauge.set(labels ?? {}, value), clear: () => gauge.reset() };
     },
     histogram: (name) => {
       const histogram = make(registry, name, Histogram);
