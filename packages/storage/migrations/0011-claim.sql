@@ -29,6 +29,8 @@ begin
         when z.paused or z.waits_for is not null then 'held'
         when z.resume_of is not null or z.suspended then 'special'
         when e.ord is null then 'empty'
+        -- a late repetition of a call whose turn has ended meanwhile: an id names one turn, so the lane is claimed under the next one
+        when exists (select 1 from tk.turns y where y.slot = q.s and y.tenant_id = q.t and y.id = q.n) then 'skipped'
         else 'claimed' end r
     from unnest(p_slot, p_tenant, p_lane, p_turn, p_session, v_c) with ordinality q(s, t, l, n, x, c, o)
     cross join (select exists (select 1 from tk.workers w where w.boot_id = p_boot and w.state = 0) yes offset 0) live

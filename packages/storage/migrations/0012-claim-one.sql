@@ -36,6 +36,8 @@ begin
     end if;
     if v_ords is null then
       v_answer := 'empty';
+    elsif exists (select 1 from tk.turns y where y.slot = p_slot and y.tenant_id = p_tenant and y.id = p_turn) then
+      v_answer := 'skipped';                  -- an id names one turn
     end if;
   end if;
   if v_answer is not null then
