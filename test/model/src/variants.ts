@@ -14,12 +14,12 @@ export interface Variant {
 
 /** The text of the violated assertion, by the fault it stands for. */
 export const FAULT_ASSERTIONS: Readonly<Record<Fault, readonly RegExp[]>> = {
-  stranded: [/ev\[1\]==3\)\|\|\(ev\[1\]==4\)\)&&/],
+  stranded: [/ev\[1\]==3\)\|\|\(ev\[1\]==4\)\)&&/, /st\[1\]==2\)\|\|/],
   'two effects': [/eff\[e\]<=1/, /proc\[r\]<=1/],
-  order: [/\(e<2\)/, /r==1\)&&\(proc\[2\]>0/, /d==1\)&&\(sent\[2\]>0/],
+  order: [/\(e<2\)/, /r==1\)&&\(proc\[2\]>0/, /d==1\)&&\(\(plain\[2\]/],
   'two resumes': [/rc\[seen\]<=1/],
   lost: [/proc\[1\]==1\)&&\(proc\[2\]==1/],
-  'two sends': [/sent\[d\]<=1/],
+  'two sends': [/plain\[d\]<=1/],
   'stale send': [/bst\[b\]==1/],
 };
 
@@ -69,10 +69,14 @@ export const SHORT: readonly Variant[] = [
   accept('id blocks per connection', 'order', ['SEQ', 'CACHE']),
   accept('a repeated request without its key', 'two effects', ['NOKEY']),
   accept('two flushes in flight', 'order', ['PIPE', 'TWO_FLUSH']),
-  deliver('deliveries', 'holds'),
+  deliver('deliveries and the one resend', 'holds'),
   deliver('the mark is not durable', 'two sends', ['ASYNC_MARK']),
   deliver('any delivery of the conversation first', 'order', ['NO_HEAD']),
+  deliver('an unknown is passed over before its resend', 'order', ['EAGER_HEAD']),
   deliver('an uncertain send goes back to pending', 'two sends', ['REQUEUE']),
+  deliver('an unknown is sent again each time', 'two sends', ['RESEND_ALWAYS']),
+  deliver('any outcome is recorded', 'two sends', ['RECORD_ANY']),
+  deliver('nobody asks for claims whose answer was lost', 'stranded', ['NO_POLL']),
   deliver('no send may leave after death', 'stale send', ['STRICT']),
 ];
 
