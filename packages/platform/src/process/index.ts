@@ -1,6 +1,7 @@
 export { systemClock, systemIds } from './clock.ts';
 export { internalListenerOptions, processTable } from './config.ts';
 export { createCrashPoints } from './crash-points.ts';
+export { type GuardedChild, startGuarded } from './guarded-child.ts';
 export { createKit, type Kit, type KitOptions } from './kit.ts';
 export { createProbeServer, type ProbeServer } from './probe-server.ts';
 export type { Phase, Readiness } from './readiness.ts';

@@ -1,7 +1,15 @@
 import type { Command } from 'commander';
+import { registerKey } from './key.ts';
+import { registerLoad } from './load.ts';
 import { registerMigrate } from './migrate.ts';
+import { registerUp } from './up.ts';
+import { registerVerify } from './verify.ts';
 
 /** Every command there is; each file of this folder adds its own. */
 export function registerCommands(program: Command): void {
+  registerKey(program);
+  registerLoad(program);
   registerMigrate(program);
+  registerUp(program);
+  registerVerify(program);
 }

@@ -1,0 +1,32 @@
+import { createServer } from 'node:net';
+import { CliError } from '../exit.ts';
+
+export const DEFAULT_PORT = 8420;
+const TRIES = 1000;
+
+/**
+ * Public ports for so many ingresses: from 8420 on whatever is free; with a wanted port, that one first.
+ * @throws CliError `failed` when the wanted port is taken
+ */
+export async function choosePorts(count: number, wanted: number | undefined): Promise<number[]> {
+  if (wanted !== undefined && !(await isFree(wanted))) {
+    throw new CliError('failed', `Port ${wanted} is taken: give another --port, or none.`);
+  }
+  const found: number[] = [];
+  const first = wanted ?? DEFAULT_PORT;
+  for (let port = first; found.length < count && port < first + TRIES && port <= 65_535; port++) {
+    if (await isFree(port)) found.push(port);
+  }
+  if (found.length < count)
+    throw new CliError('failed', `There are not ${count} free ports from ${first} on: give --port.`);
+  return found;
+}
+
+/** On every address: a server on another one would otherwise be shadowed. */
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen({ port, exclusive: true }, () => probe.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,42 @@
+import { mkdir } from 'node:fs/promises';
+import { print } from '../output.ts';
+import { lockData } from './data-lock.ts';
+import { type ClusterOptions, LocalCluster } from './local-cluster.ts';
+import { createProgress } from './progress.ts';
+import { type StopSignals, watchStopSignals } from './stop-signals.ts';
+import { summarize } from './summary.ts';
+
+/** Runs a cluster on this machine until somebody asks it to stop. @throws CliError, AppError when it cannot start */
+export async function runUp(options: ClusterOptions & { readonly json: boolean }): Promise<void> {
+  const stop = watchStopSignals();
+  // as root, the database's user must be able to pass through
+  await mkdir(options.dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+  const unlock = await lockData(options.dataDir);
+  try {
+    await runLocked(options, stop);
+  } finally {
+    await unlock();
+    stop.unwatch();
+  }
+}
+
+async function runLocked(options: ClusterOptions & { readonly json: boolean }, stop: StopSignals): Promise<void> {
+  const progress = createProgress();
+  const cluster = new LocalCluster(options, progress);
+  stop.onImpatience((times) => (times === 2 ? cluster.hasten() : cluster.kill()));
+  try {
+    const agents = await cluster.start(stop.signal);
+    const report = cluster.report();
+    const { dataDir, port } = options;
+    print(
+      options.json ? JSON.stringify(report) : summarize({ report, agents, dataDir, portGiven: port !== undefined }),
+    );
+    await stop.asked;
+    progress.note('stopping: turns in flight may finish; Ctrl-C again hurries');
+  } catch (err) {
+    // a start that was called off is no failure
+    if (!stop.signal.aborted) throw err;
+  } finally {
+    await cluster.stop();
+  }
+}

@@ -1,0 +1,57 @@
+import type { Environment } from '@turnkeeper/platform/config';
+import type { UpSecrets } from './secrets.ts';
+import type { ServiceKind, ServiceSpec } from './service-process.ts';
+
+const PARTITIONS = 16;
+const WORKER_SLOTS = 5000;
+
+/** The services of a local cluster and the environment of each: on loopback only, sharing stores and secrets. */
+export function serviceSpecs(from: {
+  /** Of `up` itself: what it sets about the services holds, unless the cluster needs it otherwise. */
+  readonly shell: Environment;
+  readonly urls: { readonly postgres: string; readonly redis: string; readonly nats: string };
+  readonly secrets: UpSecrets;
+  /** One per ingress. */
+  readonly ports: readonly number[];
+  readonly workers: number;
+  readonly coordinators: number;
+}): ServiceSpec[] {
+  const { shell, urls, secrets } = from;
+  const defaults = {
+    TURNKEEPER_PARTITIONS: String(PARTITIONS),
+    TURNKEEPER_WORKER_SLOTS: String(WORKER_SLOTS),
+    TURNKEEPER_EGRESS_ALLOW: 'loopback',
+  };
+  const shared = {
+    TURNKEEPER_POSTGRES_URL: urls.postgres,
+    TURNKEEPER_REDIS_URL: urls.redis,
+    TURNKEEPER_NATS_URL: urls.nats,
+    TURNKEEPER_KEY_PEPPER: secrets.pepper,
+    TURNKEEPER_MASTER_KEY: secrets.masterKey,
+    TURNKEEPER_HOST: '127.0.0.1',
+    TURNKEEPER_INTERNAL_HOST: '127.0.0.1',
+    TURNKEEPER_INTERNAL_PORT: '0',
+  };
+  const make = (kind: ServiceKind, count: number, extra: (index: number) => Environment = () => ({})): ServiceSpec[] =>
+    Array.from({ length: count }, (_, i) => ({
+      kind,
+      name: `${kind}-${i + 1}`,
+      env: { ...defaults, ...withoutFiles(shell, shared), ...shared, ...extra(i) },
+    }));
+  return [
+    ...make('ingress', from.ports.length, (i) => ({
+      TURNKEEPER_PORT: String(from.ports[i]),
+      TURNKEEPER_OPERATOR_KEY: secrets.operatorKey,
+    })),
+    ...make('session-worker', from.workers),
+    ...make('coordinator', from.coordinators),
+  ];
+}
+
+/** What is set here must not also come from a file that the shell names. */
+function withoutFiles(shell: Environment, set: Environment): Environment {
+  const files = new Set([...Object.keys(set), 'TURNKEEPER_OPERATOR_KEY'].map((name) => `${name}_FILE`));
+  return Object.fromEntries(
+    Object.entries(shell).filter(([name]) => !files.has(name) && name !== 'TURNKEEPER_OPERATOR_KEY'),
+  );
+}
