@@ -68,6 +68,7 @@ export const TimelineEntrySchema = z.strictObject({
   turnId: z.string().optional(),
   attempt: z.int().optional(),
   status: z.string().optional(),
+  reason: z.string().optional(),
   deliveryId: z.string().optional(),
   code: z.string().optional(),
 });

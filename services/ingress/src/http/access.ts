@@ -1,11 +1,13 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import {
+  type ApiToken,
   AppError,
   type Clock,
-  FreshCache,
+  digestId,
   type HttpErrorCode,
   type KeyLookup,
   type KeyRecord,
+  type KeyRowId,
   parseApiToken,
   type Scope,
   type TenantConfig,
@@ -25,15 +27,16 @@ export interface AccessParts {
   /** The server's pepper: what is stored of a token is its HMAC. */
   readonly pepper: string;
   readonly clock: Clock;
+  /** An operator key that works besides the stored ones; null for none. */
+  readonly operatorToken: string | null;
   /** Counts requests refused for their credentials. */
   readonly countFailure: () => void;
 }
 
-/** With the configuration's own age this keeps a revocation effective within 5 s. */
-const KEY_STALE_MS = 4_000;
-const KEYS_MAX = 10_000;
+/** Tokens whose HMAC is remembered. */
+const PROOFS_MAX = 10_000;
 
-/** A token whose HMAC was compared: later requests with it cost one plain hash. */
+/** A token whose HMAC was compared: while its row is cached, requests with it cost one plain hash. */
 interface Proof {
   readonly tokenDigest: Buffer;
   readonly storedHash: Uint8Array;
@@ -42,20 +45,14 @@ interface Proof {
 /** Who may call what. Tenant keys open `/v1`, operator keys open `/admin`; neither works on the other side. */
 export class Access {
   readonly #parts: AccessParts;
-  readonly #keys: Readonly<Record<'tenant' | 'operator', FreshCache<string, KeyRecord>>>;
+  readonly #configured: KeyRecord | null;
   readonly #callers = new WeakMap<FastifyRequest, Caller>();
   #proofs = new Map<string, Proof>();
 
   constructor(parts: AccessParts) {
     this.#parts = parts;
-    const cacheOf = (kind: 'tenant' | 'operator') =>
-      new FreshCache<string, KeyRecord>({
-        clock: parts.clock,
-        staleMs: KEY_STALE_MS,
-        entriesMax: KEYS_MAX,
-        load: (keyId) => parts.keys.find(kind, keyId),
-      });
-    this.#keys = { tenant: cacheOf('tenant'), operator: cacheOf('operator') };
+    const operator = parts.operatorToken === null ? null : parseApiToken(parts.operatorToken);
+    this.#configured = operator === null ? null : configuredKey(operator, this.#hmac(operator.token));
   }
 
   /**
@@ -93,7 +90,7 @@ export class Access {
   /** False once a caller's key or tenant no longer works: open streams end then. @throws StoreError */
   async isStillValid({ key, tenant }: Caller): Promise<boolean> {
     const [known, now] = await Promise.all([
-      this.#keys.tenant.get(key.keyId),
+      this.#parts.keys.find('tenant', key.keyId),
       this.#parts.tenants.get(tenant.tenantId),
     ]);
     return known !== null && now?.status === 'active' && this.#lifeFault(known) === null;
@@ -103,11 +100,17 @@ export class Access {
     const header = request.headers.authorization;
     const token = header?.startsWith('Bearer ') ? parseApiToken(header.slice('Bearer '.length)) : null;
     if (token === null || token.kind !== kind) throw this.#refused('unauthenticated');
-    const key = await this.#keys[kind].get(token.keyId);
+    const key = this.#configuredKey(token) ?? (await this.#parts.keys.find(kind, token.keyId));
     if (key === null || !this.#proves(token.token, key)) throw this.#refused('unauthenticated');
     const fault = this.#lifeFault(key);
     if (fault !== null) throw this.#refused(fault);
     return key;
+  }
+
+  /** The configured operator key as a row: its HMAC is compared like any other's. */
+  #configuredKey({ kind, keyId }: ApiToken): KeyRecord | null {
+    if (kind !== 'operator' || keyId !== this.#configured?.keyId) return null;
+    return this.#configured;
   }
 
   #lifeFault(key: KeyRecord): HttpErrorCode | null {
@@ -120,17 +123,27 @@ export class Access {
     const tokenDigest = hash('sha256', token, 'buffer');
     const proof = this.#proofs.get(key.keyId);
     if (proof?.storedHash === key.hash && timingSafeEqual(proof.tokenDigest, tokenDigest)) return true;
-    const hmac = createHmac('sha256', this.#parts.pepper).update(token).digest();
+    const hmac = this.#hmac(token);
     if (hmac.length !== key.hash.length || !timingSafeEqual(hmac, key.hash)) return false;
-    if (this.#proofs.size >= KEYS_MAX) this.#proofs = new Map();
+    if (this.#proofs.size >= PROOFS_MAX) this.#proofs = new Map();
     this.#proofs.set(key.keyId, { tokenDigest, storedHash: key.hash });
+    this.#parts.keys.noteUse(key);
     return true;
+  }
+
+  #hmac(token: string): Buffer {
+    return createHmac('sha256', this.#parts.pepper).update(token).digest();
   }
 
   #refused(code: HttpErrorCode): AppError {
     this.#parts.countFailure();
     return new AppError({ code, message: REASONS[code] ?? 'not allowed' });
   }
+}
+
+function configuredKey({ keyId }: ApiToken, hmac: Uint8Array): KeyRecord {
+  const id = digestId('configured', keyId) as KeyRowId;
+  return { id, keyId, tenantId: null, hash: hmac, scopes: [], expiresAt: null, revokedAt: null };
 }
 
 const REASONS: Partial<Record<HttpErrorCode, string>> = {

@@ -2,6 +2,7 @@ import {
   type Acceptance,
   type AcceptMessage,
   AppError,
+  type Clock,
   formatId,
   type InboundMessage,
   type RunReads,
@@ -15,6 +16,7 @@ import {
   MessageRequestSchema,
 } from '@turnkeeper/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { IntakeMetrics } from '../intake/intake-metrics.ts';
 import type { Targets } from '../intake/targets.ts';
 import type { LaneFeed, RunStreams } from '../runs/run-streams.ts';
 import type { Access, Caller } from './access.ts';
@@ -29,8 +31,8 @@ export interface MessageParts {
   readonly acceptMessage: Pick<AcceptMessage, 'accept' | 'laneOf'>;
   readonly runs: Pick<RunReads, 'get'>;
   readonly streams: RunStreams;
-  /** Told of every answer. */
-  readonly observe: (acceptance: Acceptance, about: { readonly kind: string; readonly platform: string }) => void;
+  readonly clock: Clock;
+  readonly metrics: Pick<IntakeMetrics, 'answered'>;
 }
 
 const PATH = '/v1/messages';
@@ -81,10 +83,11 @@ async function inboundOf(body: MessageRequest, { parts, caller, keys, request }:
   };
 }
 
-async function accept(message: InboundMessage, { acceptMessage, observe }: MessageParts): Promise<Acceptance> {
+async function accept(message: InboundMessage, { acceptMessage, clock, metrics }: MessageParts): Promise<Acceptance> {
+  const startedMs = clock.monotonicMs();
   const acceptance = await acceptMessage.accept(message);
   const platform = 'source' in message.target ? message.target.source.platform : 'api';
-  observe(acceptance, { kind: message.kind, platform });
+  metrics.answered(acceptance, { door: 'http', kind: message.kind, platform, ms: clock.monotonicMs() - startedMs });
   return acceptance;
 }
 

@@ -1,0 +1,140 @@
+import { connectBus, NatsControlSignals, NatsLiveStream, PartitionHints } from '@turnkeeper/bus';
+import { OpenAccounts } from '@turnkeeper/channels';
+import { AcceptMessage, QueuedEstimate } from '@turnkeeper/core';
+import type { Kit, Service } from '@turnkeeper/platform/process';
+import { openRedis, QueuedWakeUps, RedisRateLimits } from '@turnkeeper/queue';
+import * as storage from '@turnkeeper/storage';
+import type { IngressConfig } from './config.ts';
+import { Databases } from './databases.ts';
+import { Access } from './http/access.ts';
+import { jsonReader } from './http/json-body.ts';
+import { createInternalApp, createPublicApp } from './http/listener-apps.ts';
+import { RateGate } from './http/rate-gate.ts';
+import { IngressService } from './ingress-service.ts';
+import { intakeMetrics } from './intake/intake-metrics.ts';
+import { Targets } from './intake/targets.ts';
+import { IngressCount } from './node/ingress-count.ts';
+import { NodeRow } from './node/node-row.ts';
+import { SlotMap } from './node/slot-map.ts';
+import { wakeBothWays } from './node/wake-both-ways.ts';
+import { announceEnd } from './runs/announce-end.ts';
+import { RunStreams } from './runs/run-streams.ts';
+import { RunWaiters } from './runs/run-waiters.ts';
+
+/** Builds an ingress: pools → stores → Redis → NATS → use cases → listeners. */
+export async function compose(config: IngressConfig, kit: Kit): Promise<Service> {
+  const { clock, logger } = kit;
+  const counts = intakeMetrics(kit.metrics);
+  const stores = openStores(config, kit);
+  const links = await openLinks(config, kit);
+  const { intake, slots, nodes, node, databases } = stores;
+  const { live, redis, bus, jobs } = links;
+
+  const queued = new QueuedEstimate();
+  const acceptMessage = new AcceptMessage({
+    ...kit,
+    nodeId: kit.bootId,
+    intake,
+    queued,
+    wakeUps: links.wakeUps,
+    partitionOf: (slot) => slots.partitionOf(slot),
+    observe: counts.batch,
+  });
+  const rateLimits = new RedisRateLimits({ link: redis, clock, nodes: () => nodes.count });
+  const access = new Access({
+    ...stores,
+    pepper: config.keyPepper,
+    operatorToken: config.operatorKey ?? null,
+    clock,
+    countFailure: counts.authFailed,
+  });
+  const waiters = new RunWaiters({ runs: stores.runs, live, clock, logger, waitersMax: config.waitersMax });
+  const streams = new RunStreams({ ...kit, live, waiters, access, streamsMax: config.streamsMax });
+
+  const server = { logger, metrics: kit.metrics, readJson: jsonReader(counts.repaired) };
+  const publicApp = createPublicApp({ ...server, requestIdPrefix: `req-${kit.bootId.slice(-12)}` }, kit.readiness, {
+    ...stores,
+    ...links,
+    access,
+    acceptMessage,
+    waiters,
+    streams,
+    clock,
+    metrics: counts,
+    rates: new RateGate(rateLimits, counts.rateLimited),
+    targets: new Targets(stores),
+    openAccounts: new OpenAccounts(),
+    announceEnd: announceEnd({ ...links, slots, clock, settled: kit.metrics.counter('events_settled_total') }),
+  });
+  const internalApp = createInternalApp({ ...server, requestIdPrefix: `adm-${kit.bootId.slice(-12)}` }, kit.readiness);
+
+  return new IngressService({
+    ...kit,
+    listeners: [
+      { app: publicApp, at: { host: config.host, port: config.port } },
+      { app: internalApp, at: { host: config.internalHost, port: config.internalPort } },
+    ],
+    databases,
+    acceptMessage,
+    waiters,
+    streams,
+    slots,
+    node,
+    rateLimits,
+    warmUp: () => intake.warmUp(),
+    loops: [
+      { name: 'node row', everyMs: 1_000, work: () => node.beat() },
+      { name: 'slot map', everyMs: 10_000, work: () => slots.refresh() },
+      { name: 'tenant loads', everyMs: 1_000, work: async () => queued.update(await intake.queuedPerTenant()) },
+      { name: 'count of ingress nodes', everyMs: 5_000, work: () => nodes.refresh() },
+    ],
+    closing: [jobs, redis, bus, databases],
+  });
+}
+
+function openStores(config: IngressConfig, kit: Kit) {
+  const { clock, ids, logger, metrics } = kit;
+  const databases = new Databases({ ...config, url: config.postgresUrl, logger, metrics });
+  const ownership = new storage.PostgresOwnershipStore(databases.engine);
+  const configs = storage.openConfigs({
+    database: databases.lookup,
+    sealing: new storage.Sealing(storage.serverKeyWrap(config.masterKey)),
+    clock,
+    onError: (error) => logger.failed(error, {}, 'the use of a key could not be noted'),
+  });
+  return {
+    ...configs,
+    databases,
+    intake: new storage.PostgresIntakeStore(databases.engine),
+    control: new storage.PostgresControlStore(databases.engine),
+    runs: new storage.RunStore(databases),
+    timelines: new storage.TimelineStore(databases.api),
+    slots: new SlotMap(ownership),
+    nodes: new IngressCount(new storage.ClusterStore(databases.admin)),
+    node: new NodeRow({
+      store: ownership,
+      bootId: kit.bootId,
+      name: kit.nodeName,
+      pid: process.pid,
+      version: kit.version,
+      ids,
+      logger,
+    }),
+  };
+}
+
+async function openLinks(config: IngressConfig, { clock, ids, logger, metrics, nodeName }: Kit) {
+  const { prefix } = config;
+  const redis = await openRedis({ url: config.redisUrl, keyPrefix: prefix, clock, ids, logger });
+  const bus = await connectBus({ url: config.natsUrl, prefix, name: `ingress ${nodeName}`, clock, ids, logger });
+  const outcomes = metrics.counter('activations_total');
+  const jobs = new QueuedWakeUps({ link: redis, clock, outcomes });
+  return {
+    redis,
+    bus,
+    jobs,
+    wakeUps: wakeBothWays(new PartitionHints({ link: bus, outcomes }), jobs),
+    live: new NatsLiveStream({ link: bus, dropped: metrics.counter('stream_deltas_dropped_total') }),
+    signals: new NatsControlSignals(bus),
+  };
+}

@@ -1,0 +1,75 @@
+import {
+  type ConfigOf,
+  defineConfig,
+  integer,
+  optionalSecret,
+  secret,
+  storeOptions,
+  text,
+} from '@turnkeeper/platform/config';
+import { internalListenerOptions } from '@turnkeeper/platform/process';
+
+/** What ingress reads from the environment. */
+export const ingressTable = defineConfig('ingress', {
+  host: text({
+    env: 'TURNKEEPER_HOST',
+    default: '127.0.0.1',
+    help: 'Address of the public listener: /v1 and /hooks.',
+  }),
+  port: integer({
+    env: 'TURNKEEPER_PORT',
+    default: 8420,
+    min: 0,
+    max: 65_535,
+    help: 'Port of the public listener; 0 = any free one.',
+  }),
+  ...internalListenerOptions({ port: 8421 }),
+  ...storeOptions(),
+  keyPepper: secret({
+    env: 'TURNKEEPER_KEY_PEPPER',
+    pattern: /^.{16,}$/s,
+    kind: 'text of at least 16 characters',
+    help: 'API keys are stored as HMAC under it. All nodes need the same; another one makes every key invalid.',
+  }),
+  masterKey: secret({
+    env: 'TURNKEEPER_MASTER_KEY',
+    kind: '32 bytes as base64 or hex',
+    help: 'Wraps the keys that seal the secrets of agents and accounts. All nodes need the same.',
+  }),
+  operatorKey: optionalSecret({
+    env: 'TURNKEEPER_OPERATOR_KEY',
+    pattern: /^tkop_[a-z0-9]{8,32}_[A-Za-z0-9]{32,}$/,
+    kind: '`tkop_<id>_<secret>`',
+    help: 'An operator key that works besides those in the database: for the first set-up.',
+  }),
+  enginePoolMax: integer({
+    env: 'TURNKEEPER_ENGINE_POOL_MAX',
+    default: 4,
+    min: 1,
+    max: 100,
+    help: 'Database connections for accepting, cancelling and waiting.',
+  }),
+  readPoolMax: integer({
+    env: 'TURNKEEPER_READ_POOL_MAX',
+    default: 4,
+    min: 1,
+    max: 100,
+    help: 'Database connections for reads of tenants; operators and configuration have two each besides.',
+  }),
+  waitersMax: integer({
+    env: 'TURNKEEPER_WAITERS_MAX',
+    default: 20_000,
+    min: 1,
+    max: 1_000_000,
+    help: 'Calls and streams that may wait for runs on this node; above it they are answered 429.',
+  }),
+  streamsMax: integer({
+    env: 'TURNKEEPER_STREAMS_MAX',
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    help: 'Live streams that may be open on this node; above it they are answered 429.',
+  }),
+});
+
+export type IngressConfig = ConfigOf<typeof ingressTable>;

@@ -1,0 +1,22 @@
+import type { Readiness } from '@turnkeeper/platform/process';
+import type { Metrics } from '@turnkeeper/platform/telemetry';
+import type { FastifyInstance } from 'fastify';
+
+/**
+ * `/healthz`: the event loop turns. `/readyz`: started and not draining; the stores do not matter here, because without
+ * Redis or NATS ingress works and without Postgres its honest answer is 503 `store_unavailable`.
+ */
+export function registerHealth(app: FastifyInstance, readiness: Readiness): void {
+  app.get('/healthz', async () => ({ status: 'ok' }));
+  app.get('/readyz', async (_request, reply) => {
+    reply.code(readiness.phase === 'ready' ? 200 : 503);
+    return { status: readiness.phase };
+  });
+}
+
+export function registerMetrics(app: FastifyInstance, metrics: Metrics): void {
+  app.get('/metrics', async (_request, reply) => {
+    reply.header('content-type', metrics.contentType);
+    return metrics.text();
+  });
+}

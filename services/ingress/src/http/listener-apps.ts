@@ -1,0 +1,29 @@
+import type { Readiness } from '@turnkeeper/platform/process';
+import type { FastifyInstance } from 'fastify';
+import { registerHealth, registerMetrics } from './health.ts';
+import { type HookParts, registerHooks } from './hooks.ts';
+import { type MessageParts, registerMessages } from './messages.ts';
+import { type RunParts, registerRuns } from './runs.ts';
+import { createHttpServer, type HttpServerParts } from './server.ts';
+
+/** What customers and platforms reach: `/v1` and `/hooks`. */
+export function createPublicApp(
+  server: HttpServerParts,
+  readiness: Readiness,
+  parts: MessageParts & RunParts & HookParts,
+): FastifyInstance {
+  const app = createHttpServer(server);
+  registerHealth(app, readiness);
+  registerMessages(app, parts);
+  registerRuns(app, parts);
+  registerHooks(app, parts);
+  return app;
+}
+
+/** What operators and scrapers reach: `/admin/v1` and `/metrics`, on a port of its own. */
+export function createInternalApp(server: HttpServerParts, readiness: Readiness): FastifyInstance {
+  const app = createHttpServer(server);
+  registerHealth(app, readiness);
+  registerMetrics(app, server.metrics);
+  return app;
+}

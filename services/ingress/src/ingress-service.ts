@@ -1,0 +1,97 @@
+import type { AcceptMessage, Clock, Ids, Logger } from '@turnkeeper/core';
+import type { Listening, Service } from '@turnkeeper/platform/process';
+import type { FastifyInstance } from 'fastify';
+import type { Databases } from './databases.ts';
+import { type Address, closeGently, listen } from './http/listeners.ts';
+import type { NodeRow } from './node/node-row.ts';
+import { type Repeated, repeat } from './node/repeat.ts';
+import type { SlotMap } from './node/slot-map.ts';
+import type { RunStreams } from './runs/run-streams.ts';
+import type { RunWaiters } from './runs/run-waiters.ts';
+
+interface Listener {
+  readonly app: FastifyInstance;
+  readonly at: Address;
+}
+
+export interface IngressServiceParts {
+  /** The public one first. */
+  readonly listeners: readonly [Listener, Listener];
+  readonly databases: Databases;
+  /** Opens connections and prepares what the first request needs. */
+  readonly warmUp: () => Promise<void>;
+  readonly acceptMessage: Pick<AcceptMessage, 'close'>;
+  readonly waiters: Pick<RunWaiters, 'drain'>;
+  readonly streams: Pick<RunStreams, 'drain' | 'run'>;
+  readonly slots: SlotMap;
+  readonly node: NodeRow;
+  readonly loops: readonly Repeated[];
+  readonly rateLimits: Disposable;
+  /** Closed in this order at the end. */
+  readonly closing: readonly AsyncDisposable[];
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+/** Accepted messages that wait for their batch get this long at the end. */
+const LAST_BATCH_MS = 5_000;
+
+/**
+ * The life of an ingress. Draining: those who wait are answered with what is so, streams are told to reconnect, requests
+ * in flight are finished on their connections, which are then closed; new ones find another node. Nothing that was
+ * accepted is lost: a 202 had its commit.
+ */
+export class IngressService implements Service {
+  readonly #parts: IngressServiceParts;
+  readonly #stop = new AbortController();
+  #running: readonly Promise<void>[] = [];
+
+  constructor(parts: IngressServiceParts) {
+    this.#parts = parts;
+  }
+
+  async start(signal: AbortSignal): Promise<Listening> {
+    const { databases, slots, node, warmUp, listeners, loops, streams } = this.#parts;
+    await databases.ready(this.#parts, signal);
+    await slots.refresh();
+    await node.beat();
+    await warmUp();
+    this.#running = [
+      ...loops.map((loop) => repeat(loop, this.#parts, this.#stop.signal)),
+      streams.run(this.#stop.signal),
+    ];
+    const [publicListener, internalListener] = listeners;
+    const internalPort = await listen(internalListener.app, internalListener.at);
+    const publicPort = await listen(publicListener.app, publicListener.at);
+    return { publicPort, internalPort };
+  }
+
+  async drain(signal: AbortSignal): Promise<void> {
+    const { listeners, node, streams, waiters, acceptMessage, clock } = this.#parts;
+    await this.#try(() => node.leave(), 'the node could not say that it leaves');
+    streams.drain();
+    waiters.drain();
+    await closeGently(listeners[0].app, clock, signal);
+    await acceptMessage.close(LAST_BATCH_MS);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { listeners, node, rateLimits, closing, clock } = this.#parts;
+    this.#stop.abort();
+    await Promise.all(listeners.map(({ app }) => closeGently(app, clock, AbortSignal.abort())));
+    await Promise.all(this.#running);
+    await this.#try(() => node.gone(), 'the node could not say that it is gone');
+    rateLimits[Symbol.dispose]();
+    for (const part of closing) await part[Symbol.asyncDispose]();
+  }
+
+  /** For what is only shown to people: a store that is away must not hold up the end. */
+  async #try(work: () => Promise<void>, sentence: string): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#parts.logger.failed(error, {}, sentence);
+    }
+  }
+}
