@@ -10,6 +10,7 @@ export {
 } from './database.ts';
 export { PostgresDeliveryStore } from './delivery-store.ts';
 export { PostgresIntakeStore } from './intake-store.ts';
+export { checkInvariants, type InvariantReport, type Violation } from './invariants.ts';
 export { PostgresLaneStore } from './lane-store.ts';
 export { type Configs, type ConfigsOptions, openConfigs } from './lookup/configs.ts';
 export { checkRoles, checkSchema, type MigrateOptions, type MigrateResult, migrate, SCHEMA_RANGE } from './migrate.ts';
@@ -22,3 +23,4 @@ export { PostgresRepairStore } from './repair-store.ts';
 export { Sealing } from './seal/sealing.ts';
 export { serverKeyWrap } from './seal/server-key.ts';
 export { toStoreError } from './store-error.ts';
+export { untilReady } from './until-ready.ts';

@@ -1,0 +1,40 @@
+import type { Logger } from '@turnkeeper/core';
+import type { Metrics } from '@turnkeeper/platform/telemetry';
+import { type Database, openDatabase } from '@turnkeeper/storage';
+
+const LEASE_STATEMENT_MS = 2_000;
+
+/** Two pools of one role, so that a sweep that takes long never holds up a heartbeat. */
+export class Databases implements AsyncDisposable {
+  /** Heartbeat, clock and leader's lease. */
+  readonly lease: Database;
+  readonly sweeps: Database;
+
+  constructor(options: {
+    readonly url: string;
+    readonly logger: Logger;
+    readonly metrics: Pick<Metrics, 'gauge' | 'onScrape'>;
+  }) {
+    const common = {
+      url: options.url,
+      role: 'tk_sweep' as const,
+      applicationName: 'turnkeeper-coordinator',
+      onLost: () => options.logger.debug({}, 'a database connection broke'),
+    };
+    this.lease = openDatabase({ ...common, poolMax: 2, settings: { statement_timeout: LEASE_STATEMENT_MS } });
+    this.sweeps = openDatabase({ ...common, poolMax: 4 });
+    const connections = options.metrics.gauge('db_pool_connections');
+    options.metrics.onScrape(() => {
+      for (const pool of ['lease', 'sweeps'] as const) {
+        const { idle, total, waiting } = this[pool].stats();
+        connections.set(idle, { pool, state: 'idle' });
+        connections.set(total - idle, { pool, state: 'busy' });
+        connections.set(waiting, { pool, state: 'waited_for' });
+      }
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.lease.close(), this.sweeps.close()]);
+  }
+}

@@ -1,0 +1,63 @@
+import type {
+  Clock,
+  ControlSignals,
+  DatabaseHealth,
+  Logger,
+  OwnershipStore,
+  RepairStore,
+  WakeUps,
+} from '@turnkeeper/core';
+import { OwnerlessPartitions } from '@turnkeeper/core';
+import type { Metrics } from '@turnkeeper/platform/telemetry';
+import { deadProcesses } from './dead-processes.ts';
+import { deliveries } from './deliveries.ts';
+import { lostTurns } from './lost-turns.ts';
+import { partitions } from './partitions.ts';
+import { retention } from './retention.ts';
+import type { SweepGroup } from './sweep.ts';
+import { tenantLoad } from './tenant-load.ts';
+
+export interface AllSweepsOptions {
+  readonly repair: RepairStore;
+  readonly ownership: Pick<OwnershipStore, 'slotMap' | 'view'>;
+  readonly health: DatabaseHealth;
+  readonly signals: Pick<ControlSignals, 'sayGoodbye'>;
+  readonly wakeUps: WakeUps;
+  readonly leaseMs: number;
+  readonly settledDays: number;
+  readonly dedupeDays: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Everything the leader does, and how often. A lost worker's turns go on right after it was declared dead. */
+export function allSweeps(options: AllSweepsOptions): SweepGroup[] {
+  const { clock, metrics } = options;
+  return [
+    {
+      everyMs: 250,
+      sweeps: [
+        deadProcesses({ ...options, takeovers: metrics.counter('takeovers_total') }),
+        lostTurns({
+          ...options,
+          resumes: metrics.counter('resumes_total'),
+          delay: metrics.histogram('takeover_delay_seconds'),
+        }),
+      ],
+    },
+    {
+      everyMs: 500,
+      sweeps: [
+        partitions({
+          ...options,
+          ownerless: new OwnerlessPartitions(clock),
+          missing: metrics.gauge('partition_owner_missing_seconds'),
+        }),
+      ],
+    },
+    { everyMs: 1_000, sweeps: [deliveries(options)] },
+    { everyMs: 2_000, sweeps: [tenantLoad(options)] },
+    { everyMs: 60_000, sweeps: [retention(options)] },
+  ];
+}

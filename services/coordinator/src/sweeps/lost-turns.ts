@@ -1,0 +1,42 @@
+import type { Counter, Histogram, Logger, RepairStore } from '@turnkeeper/core';
+import type { Sweep } from './sweep.ts';
+import { type LaneWakerOptions, wakeLanes } from './wake-lanes.ts';
+
+export interface LostTurnsOptions extends LaneWakerOptions {
+  readonly repair: Pick<RepairStore, 'interruptLost'>;
+  /** `resumes_total` */
+  readonly resumes: Counter;
+  /** `takeover_delay_seconds` */
+  readonly delay: Histogram;
+  readonly logger: Logger;
+}
+
+const TURNS_MAX = 500;
+
+/**
+ * Interrupts every running turn whose process is dead or gone, each time it looks and not only when somebody died: a
+ * claim that was on its way then is found by a later look (protocol H10).
+ */
+export function lostTurns(options: LostTurnsOptions): Sweep {
+  const { delay, logger, repair, resumes } = options;
+  return {
+    name: 'lost-turns',
+    deadlineMs: 10_000,
+    run: async (signal) => {
+      const repairs = { resume: 0, suspended: 0 };
+      let found = TURNS_MAX;
+      while (found === TURNS_MAX && !signal.aborted) {
+        const turns = await repair.interruptLost(TURNS_MAX);
+        found = turns.length;
+        for (const { lostForMs, outcome } of turns) {
+          repairs[outcome] += 1;
+          delay.observe(lostForMs / 1000);
+          resumes.inc({ reason: 'restart_interrupted', outcome });
+        }
+        await wakeLanes(options, turns.map(({ lane }) => lane)); // biome-ignore format: one thought
+      }
+      if (repairs.resume + repairs.suspended > 0) logger.warn(repairs, 'interrupted turns of lost processes');
+      return repairs;
+    },
+  };
+}

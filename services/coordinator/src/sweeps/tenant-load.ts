@@ -1,0 +1,39 @@
+import { formatId, type RepairStore } from '@turnkeeper/core';
+import type { Metrics } from '@turnkeeper/platform/telemetry';
+import type { Sweep } from './sweep.ts';
+
+export interface TenantLoadOptions {
+  readonly repair: Pick<RepairStore, 'measureLoad'>;
+  readonly metrics: Pick<Metrics, 'gauge'>;
+}
+
+/** Series per metric: the busiest tenants only. */
+const TENANTS_MAX = 50;
+
+/** Counts what each tenant has in the queue: for the caps that every ingress keeps, and for the leader's tenant series. */
+export function tenantLoad({ metrics, repair }: TenantLoadOptions): Sweep {
+  const queued = metrics.gauge('tenant_events_queued');
+  const running = metrics.gauge('tenant_turns_running');
+  const oldest = metrics.gauge('tenant_oldest_ready_seconds');
+  const quota = metrics.gauge('tenant_quota_used_ratio');
+  const clear = () => {
+    for (const gauge of [queued, running, oldest, quota]) gauge.clear();
+  };
+  return {
+    name: 'tenant-load',
+    deadlineMs: 10_000,
+    run: async () => {
+      const loads = await repair.measureLoad(TENANTS_MAX);
+      clear();
+      for (const load of loads) {
+        const labels = { tenant: formatId('ten', load.tenantId) };
+        queued.set(load.queued, labels);
+        running.set(load.turnsRunning, labels);
+        oldest.set((load.oldestReadyMs ?? 0) / 1000, labels);
+        quota.set(load.quotaUsedRatio, labels);
+      }
+      return {};
+    },
+    end: clear,
+  };
+}
