@@ -1,3 +1,5 @@
+export { OperatorConfigStore, type OperatorConfigStoreOptions } from './admin/operator-config-store.ts';
+export { TenantConfigStore, type TenantConfigStoreOptions } from './admin/tenant-config-store.ts';
 export { PostgresControlStore } from './control-store.ts';
 export {
   Database,
@@ -9,6 +11,7 @@ export {
   type Transaction,
 } from './database.ts';
 export { PostgresDeliveryStore } from './delivery-store.ts';
+export { type DatabaseReport, inspectDatabase } from './inspect.ts';
 export { PostgresIntakeStore } from './intake-store.ts';
 export { checkInvariants, type InvariantReport, type Violation } from './invariants.ts';
 export { PostgresLaneStore } from './lane-store.ts';

@@ -28,12 +28,13 @@ export function decodeCursor(list: string, cursor: string, shape: readonly Curso
 }
 
 /** What a part of a place may be, so that a forged one never reaches a statement. */
-export type CursorPart = 'uuid' | 'time' | 'integer';
+export type CursorPart = 'uuid' | 'time' | 'integer' | 'name';
 
 const PARTS: Readonly<Record<CursorPart, RegExp>> = {
   uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   time: /^\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d(\.\d{1,6})?Z$/,
   integer: /^\d{1,18}$/,
+  name: /^[a-z0-9][a-z0-9_-]{0,62}$/,
 };
 
 function checkOf(list: string, payload: string): string {

@@ -123,9 +123,9 @@ export interface TenantWrites {
   getAccount(tenantId: TenantId, reference: string): Promise<AccountRow | null>;
 }
 
-/** What only operators write. */
-export interface OperatorWrites extends TenantWrites {
-  /** The tenant with all its parts, all or nothing. `tokens`: those that were made here, by key name; they cannot be read again. */
+/** What only operators write: tenants with all their parts, and keys. As `TenantWrites`. */
+export interface OperatorWrites {
+  /** The tenant and its parts, all or nothing. `tokens`: those that were made here, by key name; they cannot be read again. */
   putTenant(
     draft: TenantDraft,
     actor: Actor,
@@ -136,4 +136,6 @@ export interface OperatorWrites extends TenantWrites {
   listKeys(tenantId: TenantId, page: PageRequest): Promise<Page<KeyRow>>;
   getTenant(reference: string): Promise<TenantRow | null>;
   getKey(tenantId: TenantId, name: string): Promise<KeyRow | null>;
+  /** For setting up a cluster: makes this token an operator's, whatever it was before. @throws AppError `config_invalid` when it is none */
+  putOperatorKey(name: string, token: string): Promise<void>;
 }

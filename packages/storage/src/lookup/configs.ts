@@ -16,7 +16,7 @@ import {
   type TenantId,
 } from '@turnkeeper/core';
 import type { Database } from '../database.ts';
-import type { Sealing } from '../seal/sealing.ts';
+import type { Sealing, Secrets } from '../seal/sealing.ts';
 import { ConfigRows } from './config-rows.ts';
 
 export interface ConfigsOptions {
@@ -156,11 +156,15 @@ interface SealedRow {
 
 /** Opens the values when the first of them is asked for, and keeps them as long as the cache keeps the version. */
 function secretsOf(sealing: Sealing, { tenantId, id, row }: SealedRow): (name: string) => Promise<string | null> {
-  let opened: Promise<Readonly<Record<string, string>>> | undefined;
+  const open = async (): Promise<Secrets> => {
+    const seal = await sealing.ofTenant(tenantId, row.data_key);
+    return seal.open({ id, version: row.version }, row.secrets);
+  };
+  let opened: Promise<Secrets> | undefined;
   return async (name) => {
-    opened ??= sealing.open({ tenantId, dataKey: row.data_key, id, version: row.version }, row.secrets);
-    const values = await opened;
-    return Object.hasOwn(values, name) ? (values[name] ?? null) : null;
+    opened ??= open();
+    const secrets = await opened;
+    return Object.hasOwn(secrets, name) ? (secrets[name] ?? null) : null;
   };
 }
 

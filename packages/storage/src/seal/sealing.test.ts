@@ -4,52 +4,53 @@ import { Sealing } from './sealing.ts';
 import { serverKeyWrap } from './server-key.ts';
 
 const unresolved = expect.objectContaining({ code: 'secret_unresolved' });
-const values = { apiKey: 'sk-ü-1', other: '' };
+const secrets = { apiKey: 'sk-ü-1', other: '' };
+const owner = { id: 'agent', version: 1 };
+const tenantId = 't' as TenantId;
 
-async function setUp(masterKey = 'ab'.repeat(32)) {
-  const sealing = new Sealing(serverKeyWrap(masterKey));
-  const owner = { tenantId: 't' as TenantId, dataKey: await sealing.newDataKey(), id: 'agent', version: 1 };
-  return { sealing, owner };
+async function setUp() {
+  const sealing = new Sealing(serverKeyWrap('ab'.repeat(32)));
+  const dataKey = await sealing.newDataKey();
+  return { sealing, dataKey, seal: await sealing.ofTenant(tenantId, dataKey) };
 }
 
 describe('Sealing', () => {
   it('opens what it sealed, and shows nothing of it', async () => {
-    const { sealing, owner } = await setUp();
-    const sealed = await sealing.seal(owner, values);
-    expect(await sealing.open(owner, sealed)).toEqual(values);
+    const { sealing, dataKey, seal } = await setUp();
+    const sealed = seal.seal(owner, secrets);
+    const later = await sealing.ofTenant(tenantId, dataKey);
+    expect(later.open(owner, sealed)).toEqual(secrets);
     expect(Buffer.from(sealed ?? []).toString('latin1')).not.toContain('sk-');
   });
 
   it('seals nothing as nothing, and equal values differently each time', async () => {
-    const { sealing, owner } = await setUp();
-    expect(await sealing.seal(owner, {})).toBeNull();
-    expect(await sealing.open(owner, null)).toEqual({});
-    expect(await sealing.seal(owner, values)).not.toEqual(await sealing.seal(owner, values));
+    const { seal } = await setUp();
+    expect(seal.seal(owner, {})).toBeNull();
+    expect(seal.open(owner, null)).toEqual({});
+    expect(seal.seal(owner, secrets)).not.toEqual(seal.seal(owner, secrets));
   });
 
   it('refuses bytes of another row, of another tenant, or altered ones', async () => {
-    const { sealing, owner } = await setUp();
-    const sealed = (await sealing.seal(owner, values)) ?? new Uint8Array();
-    for (const other of [
-      { ...owner, version: 2 },
-      { ...owner, id: 'account' },
-      { ...owner, tenantId: 'u' as TenantId },
-      { ...owner, dataKey: await sealing.newDataKey() },
-    ]) {
-      await expect(sealing.open(other, sealed)).rejects.toThrow(unresolved);
-    }
+    const { sealing, dataKey, seal } = await setUp();
+    const sealed = seal.seal(owner, secrets) ?? new Uint8Array();
+    expect(() => seal.open({ ...owner, version: 2 }, sealed)).toThrow(unresolved);
+    expect(() => seal.open({ ...owner, id: 'account' }, sealed)).toThrow(unresolved);
+    const strangers = [
+      await sealing.ofTenant('u' as TenantId, dataKey),
+      await sealing.ofTenant(tenantId, await sealing.newDataKey()),
+    ];
+    for (const stranger of strangers) expect(() => stranger.open(owner, sealed)).toThrow(unresolved);
     for (const place of [0, 5, 14, sealed.length - 1]) {
       const altered = Uint8Array.from(sealed, (byte, i) => (i === place ? byte ^ 1 : byte));
-      await expect(sealing.open(owner, altered)).rejects.toThrow(unresolved);
+      expect(() => seal.open(owner, altered)).toThrow(unresolved);
     }
-    await expect(sealing.open(owner, sealed.subarray(0, 20))).rejects.toThrow(unresolved);
+    expect(() => seal.open(owner, sealed.subarray(0, 20))).toThrow(unresolved);
   });
 
   it('opens nothing under another server key', async () => {
-    const { sealing, owner } = await setUp();
-    const sealed = await sealing.seal(owner, values);
+    const { dataKey } = await setUp();
     const other = new Sealing(serverKeyWrap(Buffer.alloc(32, 7).toString('base64')));
-    await expect(other.open(owner, sealed)).rejects.toThrow(unresolved);
+    await expect(other.ofTenant(tenantId, dataKey)).rejects.toThrow(unresolved);
   });
 });
 

@@ -2,19 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { AppError, type KeyWrap, type TenantId } from '@turnkeeper/core';
 import { decrypt, encrypt } from './aes-gcm.ts';
 
-/** Whose values they are. Bound into the seal: bytes copied to another row do not open. */
+/** Whose values they are: an agent or account, and its version. Bound into the seal: bytes copied to another row do not open. */
 export interface SealOwner {
-  readonly tenantId: TenantId;
-  /** `tenants.data_key`. */
-  readonly dataKey: Uint8Array;
-  /** The agent or account, and its version. */
   readonly id: string;
   readonly version: number;
 }
 
+export type Secrets = Readonly<Record<string, string>>;
+
 const DATA_KEY_BYTES = 32;
 
-/** Seals the secrets of agents and accounts: one data key per tenant, kept wrapped; one sealed JSON object per version. */
+/** Secrets of agents and accounts at rest: one data key per tenant, kept wrapped by the server's key. */
 export class Sealing {
   readonly #wrap: KeyWrap;
 
@@ -27,19 +25,33 @@ export class Sealing {
     return this.#wrap.wrap(randomBytes(DATA_KEY_BYTES));
   }
 
+  /** What seals and opens for one tenant. May ask a KMS: never inside a transaction. @throws AppError `secret_unresolved` */
+  async ofTenant(tenantId: TenantId, dataKey: Uint8Array): Promise<TenantSeal> {
+    return new TenantSeal(tenantId, await this.#wrap.unwrap(dataKey));
+  }
+}
+
+/** One sealed JSON object per version. Needs nobody: safe inside a transaction. */
+export class TenantSeal {
+  readonly #tenantId: TenantId;
+  readonly #key: Uint8Array;
+
+  constructor(tenantId: TenantId, key: Uint8Array) {
+    this.#tenantId = tenantId;
+    this.#key = key;
+  }
+
   /** Null when there is nothing to seal. */
-  async seal(owner: SealOwner, values: Readonly<Record<string, string>>): Promise<Uint8Array | null> {
-    if (Object.keys(values).length === 0) return null;
-    const key = await this.#wrap.unwrap(owner.dataKey);
-    return encrypt(key, Buffer.from(JSON.stringify(values)), contextOf(owner));
+  seal(owner: SealOwner, secrets: Secrets): Uint8Array | null {
+    if (Object.keys(secrets).length === 0) return null;
+    return encrypt(this.#key, Buffer.from(JSON.stringify(secrets)), this.#contextOf(owner));
   }
 
   /** @throws AppError `secret_unresolved` */
-  async open(owner: SealOwner, sealed: Uint8Array | null): Promise<Readonly<Record<string, string>>> {
+  open(owner: SealOwner, sealed: Uint8Array | null): Secrets {
     if (sealed === null) return {};
-    const key = await this.#wrap.unwrap(owner.dataKey);
     try {
-      return JSON.parse(Buffer.from(decrypt(key, sealed, contextOf(owner))).toString());
+      return JSON.parse(Buffer.from(decrypt(this.#key, sealed, this.#contextOf(owner))).toString());
     } catch (cause) {
       throw new AppError({
         code: 'secret_unresolved',
@@ -48,8 +60,8 @@ export class Sealing {
       });
     }
   }
-}
 
-function contextOf({ tenantId, id, version }: SealOwner): string {
-  return `${tenantId}/${id}/${version}`;
+  #contextOf({ id, version }: SealOwner): string {
+    return `${this.#tenantId}/${id}/${version}`;
+  }
 }

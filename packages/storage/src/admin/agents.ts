@@ -1,0 +1,105 @@
+import { type AgentDraft, type AgentId, type AgentRow, parseId, type TenantId, type Written } from '@turnkeeper/core';
+import { sql } from 'kysely';
+import type { QueryBuilder, RowOf } from '../read/queries.ts';
+import type { Secrets, TenantSeal } from '../seal/sealing.ts';
+import { audited, type ChangeContext, fieldsOf, refuseExisting, vanished } from './change.ts';
+
+/** Agents with the version that their pointer names. */
+export function selectAgents(build: QueryBuilder, tenantId: TenantId) {
+  return build
+    .selectFrom('tk.agents as a')
+    .innerJoin('tk.agent_versions as v', (join) =>
+      join
+        .onRef('v.tenant_id', '=', 'a.tenant_id')
+        .onRef('v.agent_id', '=', 'a.id')
+        .onRef('v.version', '=', 'a.version'),
+    )
+    .select(['a.id', 'a.name', 'a.version', 'a.created_at', 'a.updated_at', 'v.config', 'v.secrets'])
+    .where('a.tenant_id', '=', tenantId)
+    .where('a.deleted_at', 'is', null);
+}
+
+type Row = RowOf<typeof selectAgents>;
+
+export function agentOf(row: Row, seal: TenantSeal): AgentRow {
+  return {
+    agentId: row.id as AgentId,
+    name: row.name,
+    version: row.version,
+    settings: row.config,
+    secretNames: Object.keys(seal.open(row, row.secrets)),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+/** The column and the value by which a name or a public id is looked up. */
+export function byReference(prefix: 'agt' | 'acc', reference: string): { by: 'id' | 'name'; value: string } {
+  const id = parseId(reference, prefix);
+  return id === null ? { by: 'name', value: reference } : { by: 'id', value: id };
+}
+
+/**
+ * Makes an agent, or adds a version to it and moves its pointer. The first statement creates the row or locks the one
+ * there is, so that two changes of one agent come one after the other and both see what they change.
+ */
+export async function putAgent(context: ChangeContext, draft: AgentDraft): Promise<Written<AgentRow>> {
+  const { run, build, tenantId, seal, ids } = context;
+  const newId = ids.next();
+  const [lock] = await run(insertOrLock(build, { id: newId, tenantId, name: draft.name }));
+  const isNew = lock?.id === newId;
+  const id = lock?.id ?? newId;
+  const [current] = isNew ? [] : await run(selectAgents(build, tenantId).where('a.id', '=', id));
+  const before = current ? { config: current.config, secrets: seal.open(current, current.secrets) } : null;
+  const after = { config: draft.settings, secrets: secretsOf(draft, before?.secrets) };
+  const fields = fieldsOf(before, after);
+  if (current && fields.length === 0)
+    return { row: agentOf(current, seal), change: changeOf('unchanged', current, []) };
+  if (current && context.mustBeNew) throw refuseExisting('agent', fields);
+  const version = isNew ? 1 : (lock?.version ?? 0) + 1;
+  await run(
+    build.insertInto('tk.agent_versions').values({
+      tenant_id: tenantId,
+      agent_id: id,
+      version,
+      config: JSON.stringify(after.config),
+      secrets: seal.seal({ id, version }, after.secrets),
+    }),
+  );
+  if (!isNew) await run(movePointer(build, tenantId, { id, version }));
+  const [row] = await run(selectAgents(build, tenantId).where('a.id', '=', id));
+  if (!row) throw vanished();
+  const change = await audited(context, changeOf(current ? 'updated' : 'created', row, fields));
+  return { row: agentOf(row, seal), change };
+}
+
+function insertOrLock(build: QueryBuilder, { id, tenantId, name }: { id: string; tenantId: TenantId; name: string }) {
+  return build
+    .insertInto('tk.agents')
+    .values({ id, tenant_id: tenantId, name, version: 1 })
+    .onConflict((conflict) =>
+      conflict.columns(['tenant_id', 'name']).doUpdateSet({ updated_at: sql<Date>`tk.agents.updated_at` }),
+    )
+    .returning(['id', 'version']);
+}
+
+function movePointer(build: QueryBuilder, tenantId: TenantId, { id, version }: { id: string; version: number }) {
+  return build
+    .updateTable('tk.agents')
+    .set({ version, updated_at: sql<Date>`now()`, deleted_at: null })
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id);
+}
+
+/** A key that is not given again stays; an agent without a model has none. */
+function secretsOf(draft: AgentDraft, known: Secrets = {}): Secrets {
+  return draft.settings.runtime === 'openai' ? { ...known, ...draft.secrets } : {};
+}
+
+function changeOf(
+  result: 'created' | 'updated' | 'unchanged',
+  row: Row,
+  fields: Written<AgentRow>['change']['fields'],
+) {
+  return { kind: 'agent', name: row.name, result, version: row.version, fields } as const;
+}

@@ -1,0 +1,149 @@
+import {
+  type Actor,
+  type ConfigChange,
+  encodeCursor,
+  hashApiToken,
+  type Ids,
+  type KeyDraft,
+  type KeyRow,
+  type OperatorWrites,
+  type Page,
+  type PageRequest,
+  parseApiToken,
+  type TenantDraft,
+  type TenantId,
+  type TenantRow,
+} from '@turnkeeper/core';
+import type { Database } from '../database.ts';
+import { pageOf } from '../read/page.ts';
+import { asTenant, type QueryBuilder, queryBuilder, type Run, runQuery } from '../read/queries.ts';
+import type { Sealing, TenantSeal } from '../seal/sealing.ts';
+import { putAccount } from './accounts.ts';
+import { putAgent } from './agents.ts';
+import { below, type ChangeContext, invalidConfig, vanished } from './change.ts';
+import { keyOf, putKey, selectKeys, type WrittenKey } from './keys.ts';
+import { placeOf } from './tenant-config-store.ts';
+import { changeTenant, insertTenant, selectTenants, tenantOf, tenantReference } from './tenants.ts';
+
+export interface OperatorConfigStoreOptions {
+  /** On the role `tk_admin`. */
+  readonly database: Database;
+  readonly sealing: Sealing;
+  readonly ids: Ids;
+  /** Of tokens only the HMAC under this pepper is stored. */
+  readonly pepper: string;
+}
+
+/** A tenant as it is or is about to be. Prepared before the transaction begins, because a KMS may take its time. */
+interface Prepared {
+  readonly tenantId: TenantId;
+  readonly dataKey: Uint8Array;
+  readonly seal: TenantSeal;
+}
+
+/** Tenants and keys, for operators. */
+export class OperatorConfigStore implements OperatorWrites {
+  readonly #options: OperatorConfigStoreOptions;
+  readonly #build: QueryBuilder = queryBuilder();
+
+  constructor(options: OperatorConfigStoreOptions) {
+    this.#options = options;
+  }
+
+  async putTenant(draft: TenantDraft, actor: Actor): ReturnType<OperatorWrites['putTenant']> {
+    const prepared = await this.#prepare('name', draft.name);
+    const { database } = this.#options;
+    const done = await asTenant(database, prepared.tenantId, async (run) => {
+      const { tenantId, dataKey } = prepared;
+      await run(insertTenant(this.#build, { id: tenantId, name: draft.name, dataKey }));
+      const [row] = await run(selectTenants(this.#build).where('t.name', '=', draft.name));
+      // somebody made the tenant between the preparation and now: nothing was written yet
+      if (row?.id !== tenantId) return null;
+      return this.#putParts(this.#contextOf(run, prepared, actor), draft);
+    });
+    return done ?? this.putTenant(draft, actor);
+  }
+
+  async putKey(tenantId: TenantId, draft: KeyDraft, actor: Actor): Promise<WrittenKey> {
+    const prepared = await this.#prepare('id', tenantId);
+    const { database, pepper } = this.#options;
+    return asTenant(database, tenantId, (run) => putKey(this.#contextOf(run, prepared, actor), draft, pepper));
+  }
+
+  async putOperatorKey(name: string, token: string): Promise<void> {
+    const parsed = parseApiToken(token);
+    if (parsed?.kind !== 'operator') {
+      throw invalidConfig('', 'config_invalid', 'An operator key is tkop_<8–32 of a-z0-9>_<at least 32 of A-Za-z0-9>.');
+    }
+    const values = { key_id: parsed.keyId, hash: hashApiToken(this.#options.pepper, token), revoked_at: null };
+    const query = this.#build
+      .insertInto('tk.operator_keys')
+      .values({ id: this.#options.ids.next(), name, ...values })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet(values));
+    await runQuery(this.#options.database, query);
+  }
+
+  async listTenants(page: PageRequest): Promise<Page<TenantRow>> {
+    const after = placeOf('tenants', page);
+    const query = selectTenants(this.#build)
+      .$if(after !== undefined, (q) => q.where('t.name', '>', after ?? ''))
+      .orderBy('t.name')
+      .limit(page.limit + 1);
+    const rows = await runQuery(this.#options.database, query);
+    return pageOf(rows.map(tenantOf), page.limit, (last) => encodeCursor('tenants', [last.name]));
+  }
+
+  async listKeys(tenantId: TenantId, page: PageRequest): Promise<Page<KeyRow>> {
+    const after = placeOf('keys', page);
+    const query = selectKeys(this.#build, tenantId)
+      .$if(after !== undefined, (q) => q.where('k.name', '>', after ?? ''))
+      .orderBy('k.name')
+      .limit(page.limit + 1);
+    const rows = await runQuery(this.#options.database, query);
+    return pageOf(rows.map(keyOf), page.limit, (last) => encodeCursor('keys', [last.name]));
+  }
+
+  async getTenant(reference: string): Promise<TenantRow | null> {
+    const { by, value } = tenantReference(reference);
+    const [row] = await runQuery(this.#options.database, selectTenants(this.#build).where(`t.${by}`, '=', value));
+    return row ? tenantOf(row) : null;
+  }
+
+  async getKey(tenantId: TenantId, name: string): Promise<KeyRow | null> {
+    const query = selectKeys(this.#build, tenantId).where('k.name', '=', name);
+    const [row] = await runQuery(this.#options.database, query);
+    return row ? keyOf(row) : null;
+  }
+
+  async #prepare(by: 'id' | 'name', value: string): Promise<Prepared> {
+    const { database, sealing, ids } = this.#options;
+    const [row] = await runQuery(database, selectTenants(this.#build).where(`t.${by}`, '=', value));
+    if (!row && by === 'id') throw vanished();
+    const tenantId = (row?.id ?? ids.next()) as TenantId;
+    const dataKey = row?.data_key ?? (await sealing.newDataKey());
+    return { tenantId, dataKey, seal: await sealing.ofTenant(tenantId, dataKey) };
+  }
+
+  #contextOf(run: Run, { tenantId, seal }: Prepared, actor: Actor): ChangeContext {
+    return { run, build: this.#build, ids: this.#options.ids, tenantId, seal, actor, mustBeNew: false };
+  }
+
+  /** In this order: accounts name agents. */
+  async #putParts(context: ChangeContext, draft: TenantDraft): ReturnType<OperatorWrites['putTenant']> {
+    const { row, change } = await changeTenant(context, draft);
+    const changes: ConfigChange[] = [change];
+    const tokens = new Map<string, string>();
+    for (const [i, key] of draft.keys.entries()) {
+      const written = await below(`/keys/${i}`, () => putKey(context, key, this.#options.pepper));
+      changes.push(written.change);
+      if (written.token !== null) tokens.set(key.name, written.token);
+    }
+    for (const [i, agent] of draft.agents.entries()) {
+      changes.push((await below(`/agents/${i}`, () => putAgent(context, agent))).change);
+    }
+    for (const [i, account] of draft.accounts.entries()) {
+      changes.push((await below(`/accounts/${i}`, () => putAccount(context, account))).change);
+    }
+    return { row, changes, tokens };
+  }
+}
