@@ -41,4 +41,12 @@ describe('cleanJson', () => {
     expect(cleanJson(value, repairs)).toEqual({ ok: [1, { 'n\ufffd': ['x\ufffd', true, null] }] });
     expect(repairs).toEqual({ nul: 1, loneSurrogate: 1 });
   });
+
+  it('refuses what is nested too deeply, however deeply', () => {
+    const nested = (levels: number): unknown => JSON.parse(`${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`);
+    expect(cleanJson(nested(100), none())).toEqual(nested(100));
+    for (const levels of [102, 20_000]) {
+      expect(() => cleanJson(nested(levels), none())).toThrow(expect.objectContaining({ code: 'invalid_field' }));
+    }
+  });
 });

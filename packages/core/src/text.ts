@@ -1,5 +1,8 @@
+import { AppError } from './errors.ts';
+
 /** U+FFFD, which stands for what could not be kept. */
 const REPLACEMENT = '\uFFFD';
+const DEPTH_MAX = 100;
 
 /** How many characters were replaced, by kind. */
 export interface TextRepairs {
@@ -18,16 +21,24 @@ export function cleanText(text: string, repairs: TextRepairs): string {
   return text.replaceAll('\u0000', REPLACEMENT).toWellFormed();
 }
 
-/** `cleanText` for every text of a parsed JSON value, names of fields included; the same value when nothing is wrong. */
-export function cleanJson(value: unknown, repairs: TextRepairs): unknown {
+/**
+ * `cleanText` for every text of a parsed JSON value, names of fields included; the same value when nothing is wrong.
+ * @throws AppError `invalid_field` for a value nested deeper than 100 levels, which neither we nor the store would write
+ */
+export function cleanJson(value: unknown, repairs: TextRepairs, depth = 0): unknown {
   if (typeof value === 'string') return cleanText(value, repairs);
   if (typeof value !== 'object' || value === null) return value;
+  if (depth >= DEPTH_MAX) {
+    throw new AppError({ code: 'invalid_field', message: `JSON is nested at most ${DEPTH_MAX} levels deep` });
+  }
   if (Array.isArray(value)) {
-    const items = value.map((item) => cleanJson(item, repairs));
+    const items = value.map((item) => cleanJson(item, repairs, depth + 1));
     return items.some((item, i) => item !== value[i]) ? items : value;
   }
   const entries = Object.entries(value);
-  const cleaned = entries.map(([name, field]) => [cleanText(name, repairs), cleanJson(field, repairs)] as const);
+  const cleaned = entries.map(
+    ([name, field]) => [cleanText(name, repairs), cleanJson(field, repairs, depth + 1)] as const,
+  );
   const isSame = cleaned.every(([name, field], i) => name === entries[i]?.[0] && field === entries[i]?.[1]);
   return isSame ? value : Object.fromEntries(cleaned);
 }

@@ -45,6 +45,7 @@ export {
   limitParam,
   listOf,
   NamePattern,
+  NameSchema,
   utf8Fits,
 } from './http/fields.ts';
 export {

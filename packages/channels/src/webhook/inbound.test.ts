@@ -125,6 +125,13 @@ describe('messages', () => {
     expect(text(post({}, JSON.stringify({ text: `${'ü'.repeat(131_072)}x` })))).toBe('too_large');
   });
 
+  it('stay small whatever template and body say', () => {
+    const body = JSON.stringify({ a: 'x'.repeat(500_000) });
+    expect(text(post({ template: '{{a}}'.repeat(3000) }, body))).toBe('too_large');
+    const deep = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
+    expect(text(post({ template: '{{a}}' }, deep))).toBe('malformed');
+  });
+
   it('are known by the sender’s delivery id', () => {
     expect(key(post({}, '{"text":"a"}', { id: '7' }))).toBe('webhook:deploys:7');
     expect(text(post({}, '{"text":"a"}', { id: 'x'.repeat(256) }))).toBe('malformed');

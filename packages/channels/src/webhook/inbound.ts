@@ -77,9 +77,8 @@ function verifyHeader(
 }
 
 function parse(account: InboundAccount, { rawBody, receivedAtMs, deliveryId }: Verified): Parsed | Rejected {
-  const json = readJson(rawBody);
-  if (json === undefined) return rejected('malformed', 'the body is no JSON');
-  const text = renderTemplate(account.options.template, json);
+  const text = textOf(account.options.template, rawBody);
+  if (text === null) return rejected('malformed', 'the body is no JSON, or is nested too deeply');
   if (text.trim() === '') return rejected('malformed', 'the template finds no text in this body', 'invalid_field');
   if (Buffer.byteLength(text) > TEXT_BYTES_MAX) {
     return rejected('too_large', `the text would have more than ${TEXT_BYTES_MAX} bytes`);
@@ -106,12 +105,12 @@ function parse(account: InboundAccount, { rawBody, receivedAtMs, deliveryId }: V
   return { result: 'parsed', deliveries: [delivery] };
 }
 
-function readJson(rawBody: Uint8Array): unknown {
+function textOf(template: string, rawBody: Uint8Array): string | null {
   try {
     const json: unknown = JSON.parse(Buffer.from(rawBody).toString('utf8'));
-    return json;
+    return renderTemplate(template, json, TEXT_BYTES_MAX);
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError || error instanceof RangeError) return null;
     throw error;
   }
 }
