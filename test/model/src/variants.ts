@@ -37,15 +37,18 @@ interface Budget {
   readonly STOPS?: number;
   /** The partition moves to another worker. */
   readonly HAND?: number;
+  /** A claim is committed and its answer lost. */
+  readonly CLAIMLOST?: number;
 }
 
-const NO_FAULTS = { FAILS: 0, PGC: 0, RED: 0, LOST: 0, STOPS: 0, HAND: 0 };
+const NO_FAULTS = { FAILS: 0, PGC: 0, RED: 0, LOST: 0, STOPS: 0, HAND: 0, CLAIMLOST: 0 };
 
 /** Small enough for every run of the tests: the quick configurations hold, every broken variant is caught. */
 export const SHORT: readonly Variant[] = [
   lane('wake-ups alone, without the scan', { HAND: 1 }, 'holds', ['NOSWEEP']),
   lane('wake-ups alone, 3 events, 2 hand-overs', { HAND: 2 }, 'holds', ['NOSWEEP'], { NE: 3 }),
   lane('a crash and a lost activation', { FAILS: 1, LOST: 1 }, 'holds'),
+  lane('a claim whose answer was lost, a hand-over', { CLAIMLOST: 1, HAND: 1 }, 'holds'),
   lane('late dirty, covered by the look', { HAND: 1 }, 'holds', ['NOSWEEP', 'DIRTY_LATE']),
   lane('busy lanes dropped, covered by the look', { HAND: 1 }, 'holds', ['NOSWEEP', 'DROP_ON_BUSY']),
   lane('look before the release, covered by a rival that waits', { HAND: 1 }, 'holds', ['NOSWEEP', 'LOOK_FIRST']),
@@ -62,6 +65,7 @@ export const SHORT: readonly Variant[] = [
   lane('take-over looks once', { FAILS: 1 }, 'stranded', ['EDGE']),
   lane('two leaders without compare-and-set', { FAILS: 1 }, 'two resumes', ['RESUME_NOCAS']),
   lane('a crash without the scan', { FAILS: 1 }, 'stranded', ['NOSWEEP']),
+  lane('nobody asks for turns that no worker knows', { CLAIMLOST: 1 }, 'stranded', ['NO_POLL']),
   accept('two ingresses', 'holds'),
   accept('the next after the answer', 'holds', ['SEQ']),
   accept('pipelined on one socket', 'holds', ['PIPE']),
@@ -90,6 +94,9 @@ export const LONG: readonly Variant[] = [
   lane('Postgres crash, Redis flush, hand-over', { PGC: 1, RED: 1, HAND: 1 }, 'holds'),
   lane('lost activation, stop, hand-over', { LOST: 1, STOPS: 1, HAND: 1 }, 'holds'),
   lane('Postgres crash, stop, hand-over, lost activation', { PGC: 1, STOPS: 1, HAND: 1, LOST: 1 }, 'holds'),
+  lane('a lost claim and a crash', { CLAIMLOST: 1, FAILS: 1 }, 'holds'),
+  lane('a lost claim, a stop, a hand-over', { CLAIMLOST: 1, STOPS: 1, HAND: 1 }, 'holds'),
+  lane('a lost claim, a Redis flush, a hand-over', { CLAIMLOST: 1, RED: 1, HAND: 1 }, 'holds'),
   lane('two crashes: the resume of a resume', { FAILS: 2 }, 'holds'),
   lane('3 events, a crash and a stop', { FAILS: 1, STOPS: 1 }, 'holds', [], { NE: 3 }),
   { ...lane('every event ends, after a crash', { FAILS: 1, LOST: 1 }, 'holds'), liveness: true },
