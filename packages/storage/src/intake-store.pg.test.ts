@@ -1,7 +1,6 @@
 import { type AcceptItem, type AcceptResult, Batcher, digestId, type EventId, type TenantId } from '@turnkeeper/core';
 import { SeededIds, VirtualClock } from '@turnkeeper/core/testing';
-import type pg from 'pg';
-import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { freshId, message, openStage, type Stage } from './testing/stage.ts';
 
 let stage: Stage;
@@ -103,7 +102,7 @@ test('equal keys at two ingresses at once: the second waits and answers the firs
         [tenant, mine.dedupe.scope, mine.dedupe.key, Buffer.from(mine.dedupe.bodyHash), other, lane.slot, lane.laneId],
       );
       const waiting = stage.accept([mine]);
-      await until(() => isBlocked('accept'));
+      await stage.blocked('accept');
       await rival.query(end);
       const expected = end === 'commit' ? { result: 'duplicate', eventId: other } : { result: 'accepted', position: 0 };
       expect(await waiting).toMatchObject([expected]);
@@ -125,7 +124,7 @@ test('one new lane by two ingresses at once keeps both events', async () => {
       lane.agentId,
     ]);
     const waiting = stage.accept([message(lane, 'a')]);
-    await until(() => isBlocked('accept'));
+    await stage.blocked('accept');
     await rival.query('commit');
     expect(await waiting).toMatchObject([{ result: 'accepted' }]);
   } finally {
@@ -223,7 +222,7 @@ test("a lane that retention deletes at the same moment is nobody's fault: try ag
     await retention.query('delete from tk.lanes where id = $1', [lane.laneId]);
     const waiting = stage.accept([message(lane, 'b')]);
     const answer = expect(waiting).rejects.toMatchObject({ failure: 'busy' });
-    await until(() => isBlocked('accept'));
+    await stage.blocked('accept');
     await retention.query('commit');
     await answer;
   } finally {
@@ -296,16 +295,3 @@ test('a refusal that must be stored has ended, is not queued and takes no place'
   );
   expect(row).toEqual({ state: 20, error: { code: 'tenant_queue_full' }, settled: true });
 });
-
-/** True when a backend that runs `accept` waits for a lock. */
-async function isBlocked(call: string): Promise<boolean> {
-  const rows = await stage.rows<pg.QueryResultRow>(
-    "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1",
-    [`%tk.${call}(%`],
-  );
-  return rows.length > 0;
-}
-
-function until(condition: () => Promise<boolean>): Promise<void> {
-  return vi.waitFor(async () => expect(await condition()).toBe(true), { timeout: 5_000, interval: 5 });
-}

@@ -52,8 +52,11 @@ export class Stage {
 
   constructor(fresh: FreshDatabase) {
     this.fresh = fresh;
-    this.engine = openDatabase({ url: fresh.url, role: 'tk_engine', poolMax: 4, applicationName: 'test-engine' });
-    this.sweep = openDatabase({ url: fresh.url, role: 'tk_sweep', poolMax: 2, applicationName: 'test-sweep' });
+    // tests hold locks on purpose, for as long as a loaded machine needs to see others wait
+    const settings = { lock_timeout: 4_500 };
+    const { url } = fresh;
+    this.engine = openDatabase({ url, role: 'tk_engine', poolMax: 4, applicationName: 'test-engine', settings });
+    this.sweep = openDatabase({ url, role: 'tk_sweep', poolMax: 2, applicationName: 'test-sweep', settings });
     this.root = new pg.Pool({ connectionString: fresh.url, max: 4 });
     this.root.on('error', () => undefined);
     this.intake = new PostgresIntakeStore(this.engine);
@@ -84,6 +87,16 @@ export class Stage {
     const agentId = digestId('agent', tenantId) as AgentId;
     const laneId = laneIdOf(tenantId, agentId, sessionKey);
     return { slot: slotOf(tenantId, 'main', sessionKey), tenantId, laneId, agentId, sessionKey };
+  }
+
+  /** Resolves when a backend that calls `tk.<name>` waits for a lock. */
+  async blocked(name: string): Promise<void> {
+    const text = `select 1 from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like $1`;
+    for (const untilMs = Date.now() + 4_000; ; ) {
+      if ((await this.rows(text, [`%tk.${name}(%`])).length > 0) return;
+      if (Date.now() > untilMs) throw new Error(`${name} does not wait`);
+    }
   }
 
   async worker(): Promise<BootId> {
