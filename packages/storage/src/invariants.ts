@@ -12,8 +12,9 @@ export interface Violation {
   readonly invariant: string;
   readonly tenantId: string;
   readonly laneId: string;
-  /** The event, turn, message or lane that is at fault, as a UUID. */
+  /** What is at fault, as a UUID; `events`, `turns`, `messages`, `lanes` is its table. */
   readonly subject: string;
+  readonly subjectKind: 'events' | 'turns' | 'messages' | 'lanes';
   readonly detail: string;
 }
 
@@ -33,7 +34,7 @@ export interface InvariantReport {
 export async function checkInvariants(database: Database, since: Date): Promise<InvariantReport> {
   const violations: Violation[] = [];
   for (const { invariant, promise, sql } of await readInvariants()) {
-    const rows = await database.query<{ tenant_id: string; lane_id: string; subject: string; detail: string }>(
+    const rows = await database.query<FoundRow>(
       { name: invariant, text: `select * from (${sql}) found limit ${ROWS_MAX}` },
       [since],
     );
@@ -44,6 +45,7 @@ export async function checkInvariants(database: Database, since: Date): Promise<
         tenantId: row.tenant_id,
         laneId: row.lane_id,
         subject: row.subject,
+        subjectKind: row.subject_kind,
         detail: row.detail,
       });
     }
@@ -53,6 +55,14 @@ export async function checkInvariants(database: Database, since: Date): Promise<
     [since],
   );
   return { checked: Number(counted?.checked ?? 0), violations };
+}
+
+interface FoundRow {
+  readonly tenant_id: string;
+  readonly lane_id: string;
+  readonly subject: string;
+  readonly subject_kind: Violation['subjectKind'];
+  readonly detail: string;
 }
 
 async function readInvariants(): Promise<{ invariant: string; promise: string; sql: string }[]> {

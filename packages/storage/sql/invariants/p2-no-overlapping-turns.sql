@@ -1,11 +1,11 @@
 -- P2: turns of a lane follow one another; a running one began after all that ended.
-select t.tenant_id, t.lane_id, t.id as subject, 'turn began before the one before it ended' as detail
+select t.tenant_id, t.lane_id, t.id as subject, 'turns' as subject_kind, 'turn began before the one before it ended' as detail
 from (select tenant_id, lane_id, id, started_at,
              max(ended_at) over (partition by slot, tenant_id, lane_id order by seq, end_seq rows between unbounded preceding and 1 preceding) before
       from tk.turns where ended_at >= $1) t
 where t.started_at < t.before
 union all
-select l.tenant_id, l.id, l.turn_id, 'turn runs since before the last one ended'
+select l.tenant_id, l.id, l.turn_id, 'turns', 'turn runs since before the last one ended'
 from tk.lanes l
 where l.turn_id is not null
   and exists (select 1 from tk.turns t where t.slot = l.slot and t.tenant_id = l.tenant_id and t.lane_id = l.id and t.ended_at >= $1 and t.ended_at > l.turn_started_at)

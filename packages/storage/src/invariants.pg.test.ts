@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import type { BootId, TenantId } from '@turnkeeper/core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { checkInvariants } from './invariants.ts';
+import { openStage, type Stage, type StageLane } from './testing/stage.ts';
+
+let stage: Stage;
+let tenant: TenantId;
+let worker: BootId;
+let lane: StageLane;
+
+beforeAll(async () => {
+  stage = await openStage(inject('urls'));
+  tenant = await stage.tenant('acme');
+});
+afterAll(() => stage.close());
+
+/** One lane in which three messages were answered, one after another. */
+beforeEach(async () => {
+  worker = await stage.worker();
+  lane = stage.lane(tenant, 'lane');
+  for (const text of ['one', 'two', 'three']) await stage.send(lane, text);
+  for (let i = 0; i < 3; i++) await answerNext();
+  // as if it had all happened a while ago: nothing is "not yet done"
+  await stage.rows("update tk.events set accepted_at = accepted_at - interval '1 minute'");
+  await stage.rows("update tk.lanes set last_activity_at = last_activity_at - interval '1 minute'");
+});
+afterEach(async () => {
+  await stage.rows('truncate tk.lanes, tk.sessions, tk.events, tk.messages, tk.turns, tk.dedupe_keys, tk.workers');
+});
+
+async function answerNext(): Promise<void> {
+  await stage.commit(worker, await stage.claim(worker, lane));
+}
+async function found(): Promise<string[]> {
+  const { violations } = await checkInvariants(stage.sweep, new Date(0));
+  return [...new Set(violations.map((one) => one.invariant))].sort();
+}
+
+test('a clean history breaks no promise', async () => {
+  expect(await checkInvariants(stage.sweep, new Date(0))).toEqual({ checked: 3, violations: [] });
+});
+
+test('a lost event is found', async () => {
+  await stage.rows("delete from tk.events where body ->> 'text' = 'two'");
+  expect(await found()).toEqual(['p1-accepted-is-stored']);
+});
+
+test('a lost reply is found', async () => {
+  await stage.rows('delete from tk.messages where seq = (select min(seq) from tk.messages)');
+  expect(await found()).toEqual(['p4-every-event-settles-once']);
+});
+
+test('a doubled reply is found', async () => {
+  await stage.rows(
+    `insert into tk.messages (slot, tenant_id, lane_id, seq, n, id, session_id, turn_id, run_id, fence, role, body, dstate)
+     select slot, tenant_id, lane_id, seq, 7, $1, session_id, turn_id, run_id, fence, role, body, dstate from tk.messages limit 1`,
+    [randomUUID()],
+  );
+  expect(await found()).toEqual(['p2-one-reply-per-run']);
+});
+
+test('an event that two turns answered is found', async () => {
+  await stage.rows(
+    `insert into tk.turns (slot, tenant_id, lane_id, id, fence, boot_id, state, agent_id, session_id, ords, event_ids, seq, end_seq, started_at, ended_at)
+     select slot, tenant_id, lane_id, $1, 0, boot_id, state, agent_id, session_id, ords, event_ids, 0, 0, started_at - interval '1 hour', ended_at - interval '1 hour'
+     from tk.turns order by seq limit 1`,
+    [randomUUID()],
+  );
+  expect(await found()).toEqual(['p2-one-effect-per-event']);
+});
+
+test('a message consumed before an earlier one is found', async () => {
+  // "one" and "three" change places in the lane's order, as if "three" had been claimed a minute before "one" was
+  await stage.rows(`update tk.events set seq = (select max(seq) + 1 from tk.events) where body ->> 'text' = 'one'`, []);
+  expect(await found()).toEqual(['p3-first-in-first-out']);
+});
+
+test('turns whose times cross are found', async () => {
+  await stage.rows(
+    `update tk.turns set ended_at = ended_at + interval '1 hour' where seq = (select min(seq) from tk.turns)`,
+    [],
+  );
+  expect(await found()).toEqual(['p2-no-overlapping-turns']);
+});
+
+test('a write with a stale fence is found', async () => {
+  await stage.rows('update tk.messages set fence = fence + 1 where seq = (select max(seq) from tk.messages)');
+  expect(await found()).toEqual(['p2-no-stale-writes']);
+});
+
+test('the reply of a fenced turn is found', async () => {
+  await stage.rows('update tk.turns set state = 7 where seq = (select max(seq) from tk.turns)');
+  expect(await found()).toEqual(['p2-no-stale-writes']);
+});
+
+test('queued work in a partition without an owner is found', async () => {
+  await stage.send(lane, 'four');
+  await stage.rows("update tk.events set accepted_at = now() - interval '1 minute' where state = 0");
+  await stage.rows("update tk.lanes set last_activity_at = now() - interval '1 minute'");
+  await stage.rows("update tk.partitions set owner = null, changed_at = now() - interval '1 minute'");
+  expect(await found()).toEqual(['p6-no-stranded-lane']);
+});
+
+test('a turn that a dead worker left running is found', async () => {
+  await stage.send(lane, 'four');
+  await stage.claim(worker, lane);
+  await stage.rows("update tk.workers set state = 3, ended_at = now() - interval '1 minute'");
+  expect(await found()).toEqual(['p6-no-stranded-lane']);
+});
