@@ -9,8 +9,8 @@ const outside = { dependencyTypes: ['npm', 'npm-dev', 'npm-optional', 'npm-peer'
 const npm = (names) => `(^|/)node_modules/(${names})/`;
 const tests = '[.]test[.]ts$';
 
-/** Reading one another's tables is how the command line works without a running cluster: these commands only. */
-const commandsWithDatabase = '^services/cli/src/(commands/(migrate|partitions|verify|doctor|up)|verify/)';
+/** What must work without a running cluster reads the database itself: these commands only, and their folders. */
+const commandsWithDatabase = '^services/cli/src/(commands/)?(migrate|partitions|verify|doctor|up)[./]';
 
 const homes = [
   ['kysely|pg|pg-[a-z-]+', '^packages/storage/', 'the database is reached through @turnkeeper/storage'],
