@@ -19,4 +19,6 @@ export const cliTable = defineConfig('The command line', {
     schemes: ['postgres:', 'postgresql:'],
     help: 'The database, for `migrate`, `verify` and `doctor`.',
   }),
+  redisUrl: optionalUrl({ env: 'TURNKEEPER_REDIS_URL', schemes: ['redis:', 'rediss:'], help: 'Redis, for `doctor`.' }),
+  natsUrl: optionalUrl({ env: 'TURNKEEPER_NATS_URL', schemes: ['nats:', 'tls:'], help: 'NATS, for `doctor`.' }),
 });

@@ -24,6 +24,8 @@ export interface Target {
   /** The operators' door. */
   operator(): { readonly url: string; readonly key: string };
   postgresUrl(): string;
+  /** Null when nobody says where they are. */
+  readonly stores: { readonly redisUrl: string | null; readonly natsUrl: string | null };
 }
 
 /** Where `turnkeeper up` keeps its data unless told otherwise: beside the package.json of this checkout. */
@@ -80,6 +82,7 @@ export async function resolveTarget(flags: TargetFlags): Promise<Target> {
         'database',
         '--postgres-url or TURNKEEPER_POSTGRES_URL',
       ),
+    stores: { redisUrl: env.redisUrl ?? up?.redisUrl ?? null, natsUrl: env.natsUrl ?? up?.natsUrl ?? null },
   };
 }
 
@@ -89,6 +92,8 @@ const upFile = z.looseObject({
   apiKey: z.string(),
   operatorKey: z.string(),
   postgresUrl: z.string(),
+  redisUrl: z.string(),
+  natsUrl: z.string(),
 });
 
 async function readUpFile(dataDir: string): Promise<z.infer<typeof upFile> | null> {
