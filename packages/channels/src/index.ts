@@ -1,11 +1,2 @@
-export type {
-  Channel,
-  ChannelAccount,
-  ChannelEgress,
-  HttpSender,
-  InboundEvent,
-  OpenAccount,
-  RawRequest,
-  Rejected,
-} from './channel.ts';
+export type { InboundEvent, OpenAccount, RawRequest } from './channel.ts';
 export { channelOf, OpenAccounts } from './registry.ts';

@@ -7,7 +7,7 @@ export {
   TOKEN_RANDOM_BYTES,
 } from './access/api-token.ts';
 export { KEY_PRESETS, type KeyPreset, SCOPES, type Scope, scopesOf } from './access/scopes.ts';
-export { Batcher, type BatcherOptions } from './batching/batcher.ts';
+export { Batcher } from './batching/batcher.ts';
 export type { Clock, Ids } from './clock.ts';
 export { differencesOf, type FieldDifference } from './configs/difference.ts';
 export { FreshCache, type FreshCacheOptions } from './configs/fresh-cache.ts';
@@ -21,7 +21,7 @@ export {
   type StoredAccount,
   type StoredAgent,
 } from './configs/settings.ts';
-export { type SendOutcome, settleSend } from './delivery/retry.ts';
+export type { SendOutcome } from './delivery/retry.ts';
 export {
   AppError,
   type AppErrorInit,

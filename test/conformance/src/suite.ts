@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { Adapters } from './adapters/adapter.ts';
 import { historyAdapters } from './adapters/history.ts';
 import { keyAdapters } from './adapters/keys.ts';
 
@@ -11,9 +12,6 @@ interface Vector {
   readonly input: unknown;
   readonly expected: unknown;
 }
-
-/** Per op a function that renames the fields of an input and calls what the services call. */
-export type Adapters = Readonly<Record<string, (input: never) => unknown>>;
 
 export interface OpResult {
   readonly op: string;

@@ -43,23 +43,17 @@ export function computeKey(input: KeyInput): SessionKey {
       fields: [{ pointer: '/agent', code: 'invalid_field' }],
     });
   }
-  const { key, shared } = byPolicy(input);
-  return { key: checkSessionKey(key), shared };
+  const computed = byPolicy(input);
+  if (isStorable(computed.key)) return computed;
+  throw new AppError({
+    code: 'malformed_key',
+    message: `a session key has at most ${KEY_BYTES_MAX} bytes of UTF-8 text without NUL; this source would make another`,
+  });
 }
 
-/**
- * Returns a key that may name a lane.
- * @throws AppError `malformed_key` for one that is empty, too long, or holds what no store can keep
- */
-export function checkSessionKey(key: string): string {
+function isStorable(key: string): boolean {
   const fits = key.length * 3 <= KEY_BYTES_MAX || utf8ToBytes(key).length <= KEY_BYTES_MAX;
-  if (key === '' || !fits || !key.isWellFormed() || key.includes('\u0000')) {
-    throw new AppError({
-      code: 'malformed_key',
-      message: `a session key has 1 to ${KEY_BYTES_MAX} bytes of UTF-8 text without NUL`,
-    });
-  }
-  return key;
+  return fits && key.isWellFormed() && !key.includes('\u0000');
 }
 
 function byPolicy({ source, policy, agentName, accountName, lidMap }: KeyInput): SessionKey {

@@ -1,5 +1,5 @@
 import { type AssistantBlock, historyWindow, repairTranscript, sanitizeCalls } from '@turnkeeper/core';
-import type { Adapters } from '../suite.ts';
+import type { Adapters } from './adapter.ts';
 
 interface WindowInput {
   blocks: { repeat: number; messages: Parameters<typeof historyWindow>[0] }[];

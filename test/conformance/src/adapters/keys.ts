@@ -20,7 +20,7 @@ import {
   whatsappJid,
 } from '@turnkeeper/core';
 import { KeyPolicySchema } from '@turnkeeper/protocol';
-import type { Adapters } from '../suite.ts';
+import type { Adapters } from './adapter.ts';
 
 type First<Function> = Function extends (first: infer Input, ...rest: never) => unknown ? Input : never;
 type Of<Function> = Function extends (...parameters: infer Inputs) => unknown ? Inputs : never;
