@@ -39,19 +39,16 @@ describe('components', () => {
 });
 
 describe('standard keys', () => {
-  it('differ whenever what they are made of differs', () => {
-    const pair = fc.tuple(id, id, id, id);
+  it('give back what they are made of, so that no two sources share one', () => {
     fc.assert(
-      fc.property(pair, ([chatId, userId, otherChat, otherUser]) => {
-        const keyOf = (chat: string, user: string) =>
-          standardKey(
-            { platform: 'matrix', chatType: 'group', chatId: chat, userId: user },
-            { groupSessionsPerUser: true, threadSessionsPerUser: false, profile: null },
-            NO_LIDS,
-          );
-        return (
-          (keyOf(chatId, userId) === keyOf(otherChat, otherUser)) === (chatId === otherChat && userId === otherUser)
+      fc.property(id, id, id, (chatId, threadId, userId) => {
+        const key = standardKey(
+          { platform: 'matrix', chatType: 'group', chatId, threadId, userId },
+          { groupSessionsPerUser: true, threadSessionsPerUser: true, profile: null },
+          NO_LIDS,
         );
+        const parts = ['agent', 'main', 'matrix', 'group', chatId, threadId, userId];
+        expect(key.split(':').map(unescapeComponent)).toEqual(parts);
       }),
     );
   });
