@@ -9,6 +9,7 @@ const source = z.enum(['docker', 'npm', 'path', 'debian']);
 const keptState = z.object({
   postgresPassword: z.string(),
   redisPassword: z.string(),
+  /** Relative to the data folder, which may be moved; absolute where it had to lie elsewhere. */
   postgresFolder: z.string(),
   sources: z.object({ postgres: source, redis: source, nats: source }).partial(),
 });

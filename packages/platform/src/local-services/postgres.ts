@@ -13,9 +13,9 @@ import type { ServiceSource } from './types.ts';
 /** Postgres refuses to run as root. */
 const uid = (): number | undefined => (process.getuid?.() === 0 ? NOBODY : undefined);
 
-/** Where the data lie: in the data folder, unless the server's user cannot enter it (a checkout in /root). */
+/** Where the data lie: in the data folder (then relative to it), unless the server's user cannot enter it (a checkout in /root). */
 export function postgresFolder(dataDir: string): string {
-  if (uid() === undefined || isOpenToOthers(dataDir)) return join(dataDir, 'postgres');
+  if (uid() === undefined || isOpenToOthers(dataDir)) return 'postgres';
   const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
   return join('/var/lib/turnkeeper', name, 'postgres');
 }

@@ -135,7 +135,11 @@ function programRecipe(name: ServiceName, chain: Chain, explain: (reason: string
   const { state, dataDir, persistent } = chain;
   const common = { logFile: join(dataDir, 'logs', `${name}.log`), persistent, source: state.sources[name] };
   if (name === 'postgres') {
-    return postgresRecipe({ ...common, folder: state.postgresFolder, password: state.postgresPassword });
+    return postgresRecipe({
+      ...common,
+      folder: resolve(dataDir, state.postgresFolder),
+      password: state.postgresPassword,
+    });
   }
   if (name === 'nats') return natsRecipe({ ...common, explain });
   return redisRecipe({ ...common, dataDir: join(dataDir, 'redis'), password: state.redisPassword, explain });
