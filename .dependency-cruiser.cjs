@@ -74,7 +74,7 @@ module.exports = {
   allowed: [
     { from: {}, to: outside },
     { from: { path: '^((packages|services|test)/[^/]+)/' }, to: { path: '^$1/' } },
-    { from: { path: '^scripts/' }, to: { path: '^(scripts|packages)/' } },
+    { from: { path: '^scripts/' }, to: { path: '^(scripts|packages|services)/' } },
     { from: { path: '^packages/(protocol|storage|channels|platform|queue|bus)/' }, to: { path: core } },
     { from: { path: '^packages/(queue|bus)/' }, to: { path: protocol } },
     { from: { path: '^services/(ingress|session-worker)/' }, to: { path: '^packages/' } },
