@@ -21,6 +21,7 @@ export {
   AgentBodySchema,
   AgentListSchema,
   AgentSchema,
+  type Changed,
   type ConfigChange,
   ConfigChangeSchema,
   type ConfigDocument,
@@ -46,6 +47,7 @@ export {
   listOf,
   NamePattern,
   NameSchema,
+  ReferenceSchema,
   utf8Fits,
 } from './http/fields.ts';
 export {
@@ -56,6 +58,7 @@ export {
   MessageQuerySchema,
   type MessageRequest,
   MessageRequestSchema,
+  SessionKeySchema,
   SourceSchema,
 } from './http/messages.ts';
 export {

@@ -136,6 +136,4 @@ export interface OperatorWrites {
   listKeys(tenantId: TenantId, page: PageRequest): Promise<Page<KeyRow>>;
   getTenant(reference: string): Promise<TenantRow | null>;
   getKey(tenantId: TenantId, name: string): Promise<KeyRow | null>;
-  /** For setting up a cluster: makes this token an operator's, whatever it was before. @throws AppError `config_invalid` when it is none */
-  putOperatorKey(name: string, token: string): Promise<void>;
 }

@@ -116,7 +116,7 @@ export interface HistoryEntry {
   readonly messageId: MessageId;
   readonly seq: number;
   readonly role: 'user' | 'assistant' | 'tool_call' | 'tool_result' | 'notice';
-  readonly author: 'user' | 'agent' | 'system';
+  readonly author: 'human' | 'agent' | 'system';
   readonly body: unknown;
   readonly turnId: TurnId | null;
   readonly createdAt: Date;

@@ -134,11 +134,16 @@ export const ConfigChangeSchema = z.strictObject({
   name: z.string(),
   result: z.enum(['created', 'updated', 'unchanged']),
   version: z.int().optional(),
+  /** The token of a key that was made here: shown this once. */
+  secret: z.string().optional(),
   fields: z.array(
     z.strictObject({ pointer: z.string(), before: z.unknown().optional(), after: z.unknown().optional() }),
   ),
 });
 export type ConfigChange = z.infer<typeof ConfigChangeSchema>;
+
+/** Answers of PUT and POST: the object as it is now, and what happened. */
+export type Changed<Answer> = Answer & { readonly changes: readonly ConfigChange[] };
 
 const stamps = { createdAt: InstantSchema, updatedAt: InstantSchema };
 

@@ -45,10 +45,19 @@ const wholeNumber = (max: number) =>
     .refine((value) => value <= max)
     .optional();
 
+export const SESSION_KINDS = ['main', 'group', 'cron', 'hook', 'node', 'other'] as const;
+
+/** A list with commas; kinds that do not exist are refused. */
+const KindsParam = z
+  .string()
+  .transform((text) => text.split(','))
+  .pipe(z.array(z.enum(SESSION_KINDS)))
+  .optional();
+
 export const SessionListQuerySchema = z.strictObject({
   limit: limitParam(),
   cursor: CursorParam,
-  kinds: nameText(256).optional(),
+  kinds: KindsParam,
   activeMinutes: wholeNumber(525_600),
   messageLimit: wholeNumber(20),
   agentId: ReferenceSchema.optional(),
@@ -62,6 +71,7 @@ export const SessionQuerySchema = z.strictObject({ agentId: ReferenceSchema.opti
 
 export const HistoryQuerySchema = z.strictObject({
   limit: limitParam(HISTORY_LIMIT_MAX),
+  cursor: CursorParam,
   before: z
     .string()
     .regex(/^[0-9]{1,15}$/)

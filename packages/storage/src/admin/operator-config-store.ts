@@ -2,14 +2,12 @@ import {
   type Actor,
   type ConfigChange,
   encodeCursor,
-  hashApiToken,
   type Ids,
   type KeyDraft,
   type KeyRow,
   type OperatorWrites,
   type Page,
   type PageRequest,
-  parseApiToken,
   type TenantDraft,
   type TenantId,
   type TenantRow,
@@ -20,7 +18,7 @@ import { asTenant, type QueryBuilder, queryBuilder, type Run, runQuery } from '.
 import type { Sealing, TenantSeal } from '../seal/sealing.ts';
 import { putAccount } from './accounts.ts';
 import { putAgent } from './agents.ts';
-import { below, type ChangeContext, invalidConfig, vanished } from './change.ts';
+import { below, type ChangeContext, vanished } from './change.ts';
 import { keyOf, putKey, selectKeys, type WrittenKey } from './keys.ts';
 import { placeOf } from './tenant-config-store.ts';
 import { changeTenant, insertTenant, selectTenants, tenantOf, tenantReference } from './tenants.ts';
@@ -68,19 +66,6 @@ export class OperatorConfigStore implements OperatorWrites {
     const prepared = await this.#prepare('id', tenantId);
     const { database, pepper } = this.#options;
     return asTenant(database, tenantId, (run) => putKey(this.#contextOf(run, prepared, actor), draft, pepper));
-  }
-
-  async putOperatorKey(name: string, token: string): Promise<void> {
-    const parsed = parseApiToken(token);
-    if (parsed?.kind !== 'operator') {
-      throw invalidConfig('', 'config_invalid', 'An operator key is tkop_<8–32 of a-z0-9>_<at least 32 of A-Za-z0-9>.');
-    }
-    const values = { key_id: parsed.keyId, hash: hashApiToken(this.#options.pepper, token), revoked_at: null };
-    const query = this.#build
-      .insertInto('tk.operator_keys')
-      .values({ id: this.#options.ids.next(), name, ...values })
-      .onConflict((conflict) => conflict.column('name').doUpdateSet(values));
-    await runQuery(this.#options.database, query);
   }
 
   async listTenants(page: PageRequest): Promise<Page<TenantRow>> {

@@ -91,7 +91,7 @@ export function placeInbound(row: InboundRow): Placed {
     messageId: row.id as MessageId,
     seq: Number(row.seq),
     role: 'user',
-    author: row.kind === EVENT_KIND.wake ? 'system' : 'user',
+    author: row.kind === EVENT_KIND.wake ? 'system' : 'human',
     body: row.body satisfies EventBody,
     turnId: row.turn_id as TurnId | null,
     createdAt: row.accepted_at,

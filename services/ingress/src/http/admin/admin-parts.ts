@@ -1,0 +1,52 @@
+import {
+  type Actor,
+  AppError,
+  type ClusterReads,
+  type OperatorWrites,
+  type TenantRow,
+  type TenantWrites,
+} from '@turnkeeper/core';
+import { ReferenceSchema } from '@turnkeeper/protocol';
+import type { FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { Access } from '../access.ts';
+import { found, NoQuerySchema, PageQuerySchema } from '../pages.ts';
+import { parseQuery } from '../requests.ts';
+
+export interface AdminParts {
+  readonly access: Pick<Access, 'operator'>;
+  /** Tenants and keys. */
+  readonly operator: OperatorWrites;
+  /** Agents and accounts of any tenant. */
+  readonly configs: TenantWrites;
+  readonly cluster: ClusterReads;
+}
+
+/** For the audit trail. */
+export async function actorOf(request: FastifyRequest, { access }: AdminParts): Promise<Actor> {
+  return `operator:${(await access.operator(request)).keyId}`;
+}
+
+const InTenant = { tenant: ReferenceSchema.optional() };
+export const InTenantSchema = NoQuerySchema.extend(InTenant);
+export const PageInTenantSchema = PageQuerySchema.extend(InTenant);
+
+/**
+ * The query of a route below one tenant, and that tenant.
+ * @throws AppError `missing_field` without `?tenant=`, `not_found` for one that is not there
+ */
+export async function queryInTenant<Schema extends z.ZodType<{ readonly tenant?: string | undefined }>>(
+  request: FastifyRequest,
+  schema: Schema,
+  { operator }: AdminParts,
+): Promise<{ readonly query: z.output<Schema>; readonly tenant: TenantRow }> {
+  const query = parseQuery(schema, request.query);
+  if (query.tenant === undefined) {
+    throw new AppError({
+      code: 'missing_field',
+      message: 'say which tenant: ?tenant=<name or id>',
+      fields: [{ pointer: '/tenant', code: 'missing_field' }],
+    });
+  }
+  return { query, tenant: found(await operator.getTenant(query.tenant), 'not_found', 'tenant') };
+}

@@ -1,0 +1,96 @@
+import {
+  type BootId,
+  type EventRecord,
+  formatId,
+  type LaneRecord,
+  type PartitionRecord,
+  type TenantId,
+  type WorkerRecord,
+} from '@turnkeeper/core';
+import {
+  EventListQuerySchema,
+  type Lane,
+  LaneListQuerySchema,
+  LIST_LIMIT_DEFAULT,
+  type OperatorEvent,
+  type Partition,
+  PartitionListQuerySchema,
+  type Worker,
+  WorkerListQuerySchema,
+} from '@turnkeeper/protocol';
+import type { FastifyInstance } from 'fastify';
+import { found, pageAnswer } from '../pages.ts';
+import { parseQuery } from '../requests.ts';
+import type { AdminParts } from './admin-parts.ts';
+
+/** `/admin/v1/{workers,partitions,lanes,events}`: the cluster as its rows say it is. */
+export function registerCluster(app: FastifyInstance, parts: AdminParts): void {
+  const { cluster } = parts;
+  app.get('/admin/v1/workers', async (request) => {
+    const { limit = LIST_LIMIT_DEFAULT, ...filter } = parseQuery(WorkerListQuerySchema, request.query);
+    return pageAnswer(await cluster.workers({ limit, ...filter }), workerAnswer);
+  });
+  app.get('/admin/v1/partitions', async (request) => {
+    const { limit = LIST_LIMIT_DEFAULT, owner, cursor } = parseQuery(PartitionListQuerySchema, request.query);
+    const page = await cluster.partitions({ limit, cursor, owner: owner as BootId | undefined });
+    return pageAnswer(page, partitionAnswer);
+  });
+  app.get('/admin/v1/lanes', async (request) => {
+    const { limit = LIST_LIMIT_DEFAULT, tenant, ...filter } = parseQuery(LaneListQuerySchema, request.query);
+    const tenantId = await tenantIdOf(tenant, parts);
+    return pageAnswer(await cluster.lanes({ limit, tenantId, ...filter }), laneAnswer);
+  });
+  app.get('/admin/v1/events', async (request) => {
+    const { limit = LIST_LIMIT_DEFAULT, tenant, ...filter } = parseQuery(EventListQuerySchema, request.query);
+    const tenantId = await tenantIdOf(tenant, parts);
+    return pageAnswer(await cluster.events({ limit, tenantId, ...filter }), eventAnswer);
+  });
+}
+
+async function tenantIdOf(reference: string | undefined, { operator }: AdminParts): Promise<TenantId | undefined> {
+  if (reference === undefined) return undefined;
+  return found(await operator.getTenant(reference), 'not_found', 'tenant').tenantId;
+}
+
+function workerAnswer(row: WorkerRecord): Worker {
+  const { startedAt, beatAt, endedAt, partitions, ...rest } = row;
+  return {
+    ...rest,
+    partitions: [...partitions],
+    startedAt: startedAt.toISOString(),
+    beatAt: beatAt.toISOString(),
+    ...(endedAt === null ? {} : { endedAt: endedAt.toISOString() }),
+  };
+}
+
+function partitionAnswer({ changedAt, ...row }: PartitionRecord): Partition {
+  return { ...row, changedAt: changedAt.toISOString() };
+}
+
+function laneAnswer(row: LaneRecord): Lane {
+  const { tenantId, tenantName, agentId, agentName, sessionId, turnId, lastActivityAt, ...rest } = row;
+  return {
+    ...rest,
+    tenantId: formatId('ten', tenantId),
+    tenant: tenantName,
+    agentId: formatId('agt', agentId),
+    agent: agentName,
+    sessionId: sessionId && formatId('ses', sessionId),
+    turnId: turnId && formatId('trn', turnId),
+    lastActivityAt: lastActivityAt.toISOString(),
+  };
+}
+
+function eventAnswer(row: EventRecord): OperatorEvent {
+  const { eventId, tenantId, tenantName, acceptedAt, startedAt, settledAt, ...rest } = row;
+  return {
+    ...rest,
+    eventId: formatId('evt', eventId),
+    runId: formatId('run', eventId),
+    tenantId: formatId('ten', tenantId),
+    tenant: tenantName,
+    acceptedAt: acceptedAt.toISOString(),
+    ...(startedAt === null ? {} : { startedAt: startedAt.toISOString() }),
+    ...(settledAt === null ? {} : { settledAt: settledAt.toISOString() }),
+  };
+}

@@ -1,0 +1,140 @@
+/** Configuration between its bodies, its drafts and its answers: the same for tenants and for operators. */
+import { channelOf } from '@turnkeeper/channels';
+import {
+  type AccountDraft,
+  type AccountRow,
+  type AgentDraft,
+  type AgentRow,
+  type ConfigChange as Change,
+  completeAgent,
+  completeLimits,
+  formatId,
+  type KeyDraft,
+  type KeyRow,
+  scopesOf,
+  type TenantDraft,
+  type TenantRow,
+  type TenantWrites,
+} from '@turnkeeper/core';
+import type {
+  Account,
+  AccountBody,
+  Agent,
+  AgentBody,
+  ConfigChange,
+  Key,
+  KeyBody,
+  Tenant,
+  TenantBody,
+} from '@turnkeeper/protocol';
+
+type Named<Body> = Body & { readonly name: string };
+
+const DEFAULT_AGENT = 'main';
+
+export function agentDraft({ name, ...settings }: Named<AgentBody>): AgentDraft {
+  const apiKey = settings.openai?.apiKey;
+  return { name, settings: completeAgent(settings), secrets: apiKey === undefined ? {} : { apiKey } };
+}
+
+/** `keptSecrets`: those that the account has already. @throws AppError `config_invalid`: the channel does not take it */
+export function accountDraft(body: Named<AccountBody>, keptSecrets: readonly string[]): AccountDraft {
+  const { name, agent = DEFAULT_AGENT, channel, options = {}, secrets = {} } = body;
+  const complete = channelOf(channel).checkAccount({ options, secrets, keptSecrets });
+  return { name, agent, channel, options: complete, secrets };
+}
+
+export function keyDraft({ name, secret, preset, scopes, expiresAt, revoked }: Named<KeyBody>): KeyDraft {
+  return {
+    name,
+    token: secret ?? null,
+    scopes: preset === undefined ? [...new Set(scopes)] : scopesOf(preset),
+    preset: preset ?? null,
+    expiresAt: expiresAt === undefined ? null : new Date(expiresAt),
+    revoked: revoked ?? false,
+  };
+}
+
+export function tenantDraft(body: Named<TenantBody>, accounts: readonly AccountDraft[]): TenantDraft {
+  return {
+    name: body.name,
+    status: body.status ?? null,
+    limits: completeLimits(body.limits ?? {}),
+    timeZone: body.timeZone ?? 'UTC',
+    keys: (body.keys ?? []).map(keyDraft),
+    agents: (body.agents ?? []).map(agentDraft),
+    accounts,
+  };
+}
+
+/** The secrets that an account of this name keeps when a body does not give them. */
+export async function keptSecrets(
+  configs: Pick<TenantWrites, 'getAccount'>,
+  tenantId: Parameters<TenantWrites['getAccount']>[0],
+  name: string,
+): Promise<readonly string[]> {
+  return (await configs.getAccount(tenantId, name))?.secretNames ?? [];
+}
+
+export function tenantAnswer(row: TenantRow): Tenant {
+  const { tenantId, name, status, limits, timeZone } = row;
+  return { id: formatId('ten', tenantId), name, status, limits: { ...limits }, timeZone, ...stampsOf(row) };
+}
+
+export function agentAnswer(row: AgentRow): Agent {
+  const { agentId, name, version, settings, secretNames } = row;
+  return {
+    id: formatId('agt', agentId),
+    name,
+    version,
+    ...settings,
+    keyPolicy: settings.keyPolicy as Agent['keyPolicy'],
+    secretNames: [...secretNames],
+    ...stampsOf(row),
+  };
+}
+
+export function accountAnswer(row: AccountRow): Account {
+  const { accountId, agentId, agentName, name, version, channel, options, secretNames } = row;
+  return {
+    id: formatId('acc', accountId),
+    name,
+    version,
+    agent: agentName,
+    agentId: formatId('agt', agentId),
+    channel,
+    options: { ...options },
+    secretNames: [...secretNames],
+    ...stampsOf(row),
+  };
+}
+
+/** `secret`: the token, when this answer is the one that shows it. */
+export function keyAnswer(row: KeyRow, secret: string | null = null): Key {
+  const { id, keyId, name, scopes, preset, createdAt, expiresAt, revokedAt, lastUsedAt } = row;
+  return {
+    id: formatId('key', id),
+    keyId,
+    name,
+    scopes: [...scopes],
+    ...(preset === null ? {} : { preset }),
+    ...(secret === null ? {} : { secret }),
+    createdAt: createdAt.toISOString(),
+    ...(expiresAt === null ? {} : { expiresAt: expiresAt.toISOString() }),
+    ...(revokedAt === null ? {} : { revokedAt: revokedAt.toISOString() }),
+    ...(lastUsedAt === null ? {} : { lastUsedAt: lastUsedAt.toISOString() }),
+  };
+}
+
+export function changeAnswer({ version, fields, ...change }: Change, secret?: string): ConfigChange {
+  return {
+    ...change,
+    ...(version === null ? {} : { version }),
+    ...(secret === undefined ? {} : { secret }),
+    fields: [...fields],
+  };
+}
+
+function stampsOf({ createdAt, updatedAt }: { readonly createdAt: Date; readonly updatedAt: Date }) {
+  return { createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+}
