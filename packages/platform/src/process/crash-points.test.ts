@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { createCrashPoints } from './crash-points.ts';
 
-describe('createCrashPoints', () => {
+describe('createCrashPoints', { timeout: 60_000 }, () => {
   it('does nothing when off, or at other places', () => {
     createCrashPoints(undefined).hit('commit.before');
     createCrashPoints('commit.before:kill').hit('commit.after');

@@ -32,7 +32,7 @@ function start(env: Record<string, string>) {
   };
 }
 
-describe('runProcess', () => {
+describe('runProcess', { timeout: 60_000 }, () => {
   it('tells its parent when it is ready, answers probes, drains on SIGTERM and leaves with 0', async () => {
     const { child, heard, first, ended } = start({ FIXTURE_MODE: 'serves' });
     const ready = await first;
@@ -107,7 +107,7 @@ describe('runProcess', () => {
     await first;
     child.kill('SIGTERM');
     expect(await ended).toBe(0);
-  }, 20_000);
+  });
 });
 
 async function get(url: string): Promise<{ status: number; body: string }> {

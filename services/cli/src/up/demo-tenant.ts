@@ -2,7 +2,7 @@ import { AppError } from '@turnkeeper/core';
 import { loadConfig } from '@turnkeeper/platform/config';
 import { TenantSchema } from '@turnkeeper/protocol';
 import { callApi } from '../api.ts';
-import { demoTable } from './config.ts';
+import { demoTable } from '../config.ts';
 import type { UpSecrets } from './secrets.ts';
 
 export const DEMO_TENANT = 'demo';

@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+const PROGRAM = fileURLToPath(new URL('../../../services/cli/bin/turnkeeper', import.meta.url));
+const START = { timeout: 90_000, interval: 100 };
+const NAMES = ['coordinator-1', 'ingress-1', 'nats', 'postgres', 'redis', 'session-worker-1'];
+
+interface Report {
+  readonly ingress: readonly string[];
+  readonly internal: readonly string[];
+  readonly apiKey: string;
+  readonly operatorKey: string;
+  readonly tenant: string;
+  readonly hook: { readonly url: string; readonly secret: string };
+  readonly postgresUrl: string;
+  readonly processes: readonly { readonly name: string; readonly pid: number; readonly bootId?: string }[];
+}
+
+let dataDir = '';
+const started: ChildProcess[] = [];
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'tk-up-'));
+  await chmod(dataDir, 0o711);
+});
+afterEach(() => {
+  for (const up of started.splice(0)) up.kill('SIGKILL');
+});
+afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+function up(...args: string[]) {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TURNKEEPER_')));
+  const child = spawn(PROGRAM, ['up', '--data', dataDir, '--workers', '1', '--coordinators', '1', '--json', ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  started.push(child);
+  const heard = { out: '', err: '' };
+  child.stdout.on('data', (chunk) => {
+    heard.out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    heard.err += chunk;
+  });
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  const ready = async (): Promise<Report> => {
+    await expect.poll(() => heard.out || heard.err.includes('✗'), START).toBeTruthy();
+    if (heard.out === '') throw new Error(heard.err);
+    return JSON.parse(heard.out);
+  };
+  return { child, heard, ended, ready };
+}
+
+describe('turnkeeper up', () => {
+  it('says where everything is, starts what dies again, and leaves nothing behind after Ctrl-C', async () => {
+    const { child, ended, ready, heard } = up();
+    const report = await ready();
+    expect(heard.out.trim().split('\n')).toHaveLength(1);
+    expect(report).toEqual(await upFile());
+    expect(report.tenant).toBe('demo');
+    expect(report.hook.url).toBe(`${report.ingress[0]}/hooks/demo.demo-hook`);
+    expect(report.processes.map(({ name }) => name).sort()).toEqual(NAMES);
+    expect((await get(`${report.ingress[0]}/v1/agents`, report.apiKey)).status).toBe(200);
+    expect((await get(`${report.internal[0]}/admin/v1/tenants/demo`, report.operatorKey)).status).toBe(200);
+
+    const worker = find(report, 'session-worker-1');
+    process.kill(worker.pid, 'SIGKILL');
+    await expect.poll(async () => find(await upFile(), 'session-worker-1').bootId, START).not.toBe(worker.bootId);
+    const ingress = find(report, 'ingress-1');
+    process.kill(ingress.pid, 'SIGKILL');
+    await expect.poll(async () => find(await upFile(), 'ingress-1').pid, START).not.toBe(ingress.pid);
+    expect((await get(`${report.ingress[0]}/v1/agents`, report.apiKey)).status).toBe(200);
+    process.kill(find(report, 'postgres').pid, 'SIGKILL');
+    await expect.poll(async () => (await get(`${report.ingress[0]}/v1/runs`, report.apiKey)).status, START).toBe(200);
+
+    const last = await upFile();
+    child.kill('SIGINT');
+    expect(await ended).toBe(0);
+    expect(last.processes.filter(({ pid }) => isAlive(pid))).toEqual([]);
+    expect(existsSync(join(dataDir, 'up.json'))).toBe(false);
+  }, 240_000);
+
+  it('keeps keys and data for the next start, and takes everything along when it is killed', async () => {
+    const first = up();
+    const before = await first.ready();
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toBe(0);
+    const second = up();
+    const after = await second.ready();
+    expect(after).toMatchObject({
+      apiKey: before.apiKey,
+      operatorKey: before.operatorKey,
+      hook: { secret: before.hook.secret },
+    });
+    expect((await get(`${after.ingress[0]}/v1/agents`, before.apiKey)).status).toBe(200);
+    second.child.kill('SIGKILL');
+    await expect.poll(() => after.processes.filter(({ pid }) => isAlive(pid)), START).toEqual([]);
+    const third = up();
+    expect((await third.ready()).apiKey).toBe(before.apiKey);
+    third.child.kill('SIGTERM');
+    expect(await third.ended).toBe(0);
+  }, 240_000);
+
+  it('refuses a given port that is taken, and a data folder in use, before it starts anything', async () => {
+    const taken = createServer().listen(0);
+    await once(taken, 'listening');
+    const address = taken.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    const refused = up('--port', String(port));
+    expect(await refused.ended).toBe(1);
+    expect(refused.heard).toMatchObject({ out: '', err: expect.stringContaining(`Port ${port} is taken`) });
+    taken.close();
+    const first = up();
+    await expect.poll(() => existsSync(join(dataDir, 'up.pid')), START).toBe(true);
+    const second = up();
+    expect(await second.ended).toBe(1);
+    expect(second.heard.err).toContain('runs already');
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toBe(0);
+  }, 120_000);
+});
+
+async function upFile(): Promise<Report> {
+  return JSON.parse(await readFile(join(dataDir, 'up.json'), 'utf8'));
+}
+
+function find({ processes }: Report, name: string): { pid: number; bootId?: string } {
+  return processes.find((one) => one.name === name) ?? { pid: 0 };
+}
+
+async function get(url: string, key: string): Promise<{ status: number }> {
+  return fetch(url, { headers: { authorization: `Bearer ${key}` } });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
