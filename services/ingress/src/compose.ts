@@ -66,7 +66,8 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     openAccounts: new OpenAccounts(),
     announceEnd: announceEnd({ ...links, slots, clock, settled: kit.metrics.counter('events_settled_total') }),
   });
-  const internalApp = createInternalApp({ ...server, requestIdPrefix: `adm-${kit.bootId.slice(-12)}` }, kit.readiness);
+  const internal = { ...server, requestIdPrefix: `adm-${kit.bootId.slice(-12)}` };
+  const internalApp = createInternalApp(internal, kit.readiness, { ...stores.admin, access });
 
   return new IngressService({
     ...kit,
@@ -96,9 +97,12 @@ function openStores(config: IngressConfig, kit: Kit) {
   const { clock, ids, logger, metrics } = kit;
   const databases = new Databases({ ...config, url: config.postgresUrl, logger, metrics });
   const ownership = new storage.PostgresOwnershipStore(databases.engine);
+  const sealing = new storage.Sealing(storage.serverKeyWrap(config.masterKey));
+  const cluster = new storage.ClusterStore(databases.admin);
+  const operators = { database: databases.admin, sealing, ids };
   const configs = storage.openConfigs({
     database: databases.lookup,
-    sealing: new storage.Sealing(storage.serverKeyWrap(config.masterKey)),
+    sealing,
     clock,
     onError: (error) => logger.failed(error, {}, 'the use of a key could not be noted'),
   });
@@ -109,17 +113,16 @@ function openStores(config: IngressConfig, kit: Kit) {
     control: new storage.PostgresControlStore(databases.engine),
     runs: new storage.RunStore(databases),
     timelines: new storage.TimelineStore(databases.api),
+    sessions: new storage.SessionStore(databases.api),
+    configs: new storage.TenantConfigStore({ database: databases.api, sealing, ids }),
+    admin: {
+      operator: new storage.OperatorConfigStore({ ...operators, pepper: config.keyPepper }),
+      configs: new storage.TenantConfigStore(operators),
+      cluster,
+    },
     slots: new SlotMap(ownership),
-    nodes: new IngressCount(new storage.ClusterStore(databases.admin)),
-    node: new NodeRow({
-      store: ownership,
-      bootId: kit.bootId,
-      name: kit.nodeName,
-      pid: process.pid,
-      version: kit.version,
-      ids,
-      logger,
-    }),
+    nodes: new IngressCount(cluster),
+    node: new NodeRow({ ...kit, store: ownership, name: kit.nodeName, pid: process.pid }),
   };
 }
 

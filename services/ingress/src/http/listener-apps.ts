@@ -1,29 +1,38 @@
 import type { Readiness } from '@turnkeeper/platform/process';
 import type { FastifyInstance } from 'fastify';
+import { registerAccounts } from './accounts.ts';
+import { registerAdmin } from './admin/admin.ts';
+import type { AdminParts } from './admin/admin-parts.ts';
+import { type OwnConfigParts, registerAgents } from './agents.ts';
 import { registerHealth, registerMetrics } from './health.ts';
 import { type HookParts, registerHooks } from './hooks.ts';
 import { type MessageParts, registerMessages } from './messages.ts';
 import { type RunParts, registerRuns } from './runs.ts';
 import { createHttpServer, type HttpServerParts } from './server.ts';
+import { registerSessions, type SessionParts } from './sessions.ts';
 
 /** What customers and platforms reach: `/v1` and `/hooks`. */
 export function createPublicApp(
   server: HttpServerParts,
   readiness: Readiness,
-  parts: MessageParts & RunParts & HookParts,
+  parts: MessageParts & RunParts & HookParts & OwnConfigParts & SessionParts,
 ): FastifyInstance {
   const app = createHttpServer(server);
   registerHealth(app, readiness);
   registerMessages(app, parts);
   registerRuns(app, parts);
   registerHooks(app, parts);
+  registerAgents(app, parts);
+  registerAccounts(app, parts);
+  registerSessions(app, parts);
   return app;
 }
 
 /** What operators and scrapers reach: `/admin/v1` and `/metrics`, on a port of its own. */
-export function createInternalApp(server: HttpServerParts, readiness: Readiness): FastifyInstance {
+export function createInternalApp(server: HttpServerParts, readiness: Readiness, parts: AdminParts): FastifyInstance {
   const app = createHttpServer(server);
   registerHealth(app, readiness);
   registerMetrics(app, server.metrics);
+  registerAdmin(app, parts);
   return app;
 }
