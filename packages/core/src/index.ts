@@ -151,10 +151,22 @@ export type { Counter, CrashPoints, Gauge, Histogram, LogFields, Logger } from '
 export type { KeyWrap } from './ports/sealing.ts';
 export type { ControlSignals, LaneLocks, LiveEvent, LiveStream, LockAnswer, WakeUp, WakeUps } from './ports/signals.ts';
 export type { TenantSlots } from './ports/slots.ts';
+export type { TranscriptEntry, TranscriptStore } from './ports/transcripts.ts';
 export { DatabaseHealth, type DatabaseHealthLimits, type HealthSample } from './recovery/database-health.ts';
 export { Leadership } from './recovery/leadership.ts';
 export { OwnerlessPartitions } from './recovery/ownerless-partitions.ts';
+export type { AgentCall, AgentReply, AgentRuntime } from './session/agent.ts';
 export { combineWakeUps } from './session/combine-wake-ups.ts';
+export { TurnKeeper } from './session/keep-turns.ts';
+export { LaneBatches } from './session/lane-batches.ts';
+export { Lease } from './session/lease.ts';
+export { PartitionPlanner } from './session/partition-plan.ts';
+export { type RunAgentOptions, runAgent } from './session/run-agent.ts';
+export { type LaneOwnership, LaneRunner, type Replies } from './session/run-lane.ts';
+export { Scheduler } from './session/scheduler.ts';
+export { TenantCaps } from './session/tenant-caps.ts';
+export { Turns } from './session/turn.ts';
+export { TurnStream } from './session/turn-stream.ts';
 export {
   DELIVERY_STATE,
   type DeliveryStatus,

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { LaneId, LaneRef, TenantId } from '../ids.ts';
+import type { LaneId, LaneRef, TenantId, TurnId } from '../ids.ts';
 import { ClaimedOrds } from './claimed-ords.ts';
 import { type Linked, LinkedQueue } from './linked-queue.ts';
 
@@ -23,7 +23,10 @@ export interface SchedulerOptions {
 export type LaneState = 'waiting' | 'claiming' | 'running' | 'releasing';
 export type WakeOutcome = 'added' | 'known' | 'served' | 'full';
 
-/** A lane that has, or may have, work. Who holds an entry may set `dirty`; all else changes through the scheduler. */
+/**
+ * A lane that has, or may have, work. Who serves it may set `dirty` and `unclearTurnId`; all else changes through the
+ * scheduler.
+ */
 export class LaneEntry implements Linked<LaneEntry> {
   readonly lane: LaneRef;
   readonly tenant: TenantShare;
@@ -34,6 +37,8 @@ export class LaneEntry implements Linked<LaneEntry> {
   readyAtMs = 0;
   sliceTurns = 0;
   sliceStartMs = 0;
+  /** A claim of this turn got no answer: the next one asks with the same id. */
+  unclearTurnId: TurnId | null = null;
   previous: LaneEntry | null = null;
   next: LaneEntry | null = null;
   queue: Linked<LaneEntry>['queue'] = null;
@@ -71,7 +76,7 @@ class TenantShare implements Linked<TenantShare> {
  * A slot is held from `next` to `leave`, `defer` or `drop`. A wake-up for a known lane only marks it dirty, so a lane
  * has one entry, and one claim, at a time. Nobody forgets a dirty lane: whoever ends a step tests `dirty` and moves
  * the entry in one synchronous block. Lanes that wait cost memory alone: no timer, lock or connection.
- * Every call is O(1) but for `capsChanged`, `takeWaiting` and `snapshot`.
+ * Every call is O(1) but for `capsChanged`, `takeWaiting`, `atWork`, `slotsByTenant` and `snapshot`.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions;
@@ -212,6 +217,15 @@ export class Scheduler {
       const tenant = this.#capped.shift();
       if (tenant !== null) this.#place(tenant);
     }
+  }
+
+  /** Lanes that hold a slot, and so a lock. */
+  atWork(): LaneRef[] {
+    const lanes: LaneRef[] = [];
+    for (const { state, lane } of this.#entries.values()) {
+      if (state === 'claiming' || state === 'running') lanes.push(lane);
+    }
+    return lanes;
   }
 
   get slotsUsed(): number {

@@ -1,0 +1,278 @@
+import { Batcher } from '../batching/batcher.ts';
+import type { Clock, Ids } from '../clock.ts';
+import { AppError } from '../errors.ts';
+import type { AccountId, BootId, LaneId, LaneRef } from '../ids.ts';
+import type { DeliverySettlement, DeliveryStore, DueDelivery } from '../ports/delivery.ts';
+import type { ClaimedTurn, CommitRequest } from '../ports/lane.ts';
+import type { Counter, CrashPoints, Histogram, Logger } from '../ports/runtime.ts';
+import type { Lease } from '../session/lease.ts';
+import type { CommittedResult, Replies } from '../session/run-lane.ts';
+import { type SendOutcome, settleSend } from './retry.ts';
+
+export interface ReplyDelivererOptions {
+  readonly bootId: BootId;
+  readonly store: DeliveryStore;
+  readonly channels: ReplyChannels;
+  readonly lease: Lease;
+  /** Partitions whose deliveries are this worker's. */
+  readonly partitions: () => readonly number[];
+  /** Rows in hand at once: being sent, or recorded. */
+  readonly sendsMax: number;
+  /** Of one account; above it its replies wait in their rows, so that one slow receiver does not take all places. */
+  readonly sendsPerAccountMax: number;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  readonly crashPoints: CrashPoints;
+  readonly metrics: DeliveryMetrics;
+}
+
+/** The ways out. */
+export interface ReplyChannels {
+  /** False: nothing can be sent through the account, so its replies are proven by their commit. @throws StoreError */
+  canSend(lane: LaneRef, accountId: AccountId): Promise<boolean>;
+  /** One attempt. Resolves only with what it proved; waits while the account cannot be read. */
+  send(delivery: DueDelivery, signal: AbortSignal): Promise<SendOutcome>;
+}
+
+export interface DeliveryMetrics {
+  readonly attempts: Counter;
+  /** By `platform` and `state`. */
+  readonly deliveries: Counter;
+  readonly delaySeconds: Histogram;
+  /** By `at`. */
+  readonly staleFences: Counter;
+}
+
+const CLAIM_MAX = 400;
+/** Lanes that are known to have due rows; what is above it the next look finds. */
+const HINTS_MAX = 10_000;
+const LOOK_MS = 2_000;
+const LOOK_MS_MIN = 50;
+const AGAIN_MS = 500;
+
+/**
+ * Sends what committed turns owe (protocol: deliver).
+ *
+ * ```
+ *  commit ─┬─ inserted as `sending` for this worker ──────────────┐
+ *          └─ `pending` ─ hint, or look every 2 s ─ claimDue ─────┴─► in hand: lease check ─► one send ─► settle
+ * ```
+ * A row is `sending`, durably and in this worker's name, before its first byte leaves, and a conversation's next row is
+ * not taken before the one before it is settled: both are the store's promise, so order and at most one sender hold
+ * whatever this process does. The lease check right before the send keeps a worker that may be taken for dead from
+ * sending; one that is stopped between check and send can still send late, and its row is `unknown` by then.
+ * A settlement is repeated until it is answered; without one the row stays `sending` and becomes `unknown` with its owner.
+ */
+export class ReplyDeliverer implements Replies {
+  readonly #options: ReplyDelivererOptions;
+  readonly #settlements: Batcher<DeliverySettlement, boolean>;
+  /** Lanes with a row in hand; true = look for the next one afterwards. */
+  readonly #lanes = new Map<LaneId, boolean>();
+  readonly #perAccount = new Map<AccountId, number>();
+  readonly #hints = new Map<LaneId, LaneRef>();
+  readonly #stop = new AbortController();
+  #inHand = 0;
+  #claiming = false;
+  #wake = new AbortController();
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: ReplyDelivererOptions) {
+    this.#options = options;
+    const { bootId, store, clock, ids } = options;
+    this.#settlements = new Batcher<DeliverySettlement, boolean>({
+      ...{ name: 'settle', clock, ids, itemsMax: CLAIM_MAX, queueMax: Number.POSITIVE_INFINITY },
+      retry: { attemptsMax: 4, baseMs: 25, capMs: 500 },
+      flush: (items) => store.settle(bootId, items),
+      onRowError: () => undefined,
+    });
+  }
+
+  async owedFor({ lane, events }: ClaimedTurn): Promise<CommitRequest['owed']> {
+    const accountId = events[0]?.accountId ?? null;
+    if (accountId === null) return { kind: 'proven' };
+    if (!(await this.#canSend(lane, accountId))) return { kind: 'proven' };
+    return { kind: 'send', accountId, sendNow: this.#hasRoom(accountId) };
+  }
+
+  committed(turn: ClaimedTurn, request: CommitRequest, result: CommittedResult): void {
+    if (result.delivery === 'pending') this.due(turn.lane);
+    if (result.delivery !== 'sending' || request.owed?.kind !== 'send' || request.reply === null) return;
+    const [first] = turn.events;
+    this.#takeInHand(
+      {
+        ...{ lane: turn.lane, seq: result.seq, n: 0, messageId: request.messageId, attempt: 1, recovered: false },
+        accountId: request.owed.accountId,
+        runId: first?.eventId ?? null,
+        turnId: turn.fence.turnId,
+        sessionKey: turn.sessionKey,
+        agentId: turn.agentId,
+        role: 'assistant',
+        body: request.reply,
+        startedAt: turn.startedAt,
+        finishedAt: result.finishedAt,
+        traceparent: first?.traceparent ?? null,
+      },
+      false,
+    );
+  }
+
+  /** The lane has, or may have, a row that is due. */
+  due(lane: LaneRef): void {
+    if (this.#lanes.has(lane.laneId)) this.#lanes.set(lane.laneId, true);
+    else if (this.#hints.size < HINTS_MAX) this.#hints.set(lane.laneId, lane);
+    void this.#claimHinted();
+  }
+
+  /** Partitions were acquired, or rows may be due: look now. */
+  lookNow(): void {
+    this.#wake.abort();
+  }
+
+  /** Looks for due rows until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const waitMs = await this.#look();
+      this.#wake = new AbortController();
+      await this.#options.clock.sleep(waitMs, AbortSignal.any([signal, this.#wake.signal]));
+    }
+  }
+
+  /** Resolves when no row is in hand. */
+  async idle(): Promise<void> {
+    if (this.#inHand === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onIdle = resolve;
+    await promise;
+  }
+
+  /** Own death: nothing more is sent or recorded. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#settlements.close(0);
+  }
+
+  async #canSend(lane: LaneRef, accountId: AccountId): Promise<boolean> {
+    try {
+      return await this.#options.channels.canSend(lane, accountId);
+    } catch (error) {
+      // the reply is owed; whether it can be sent shows when it is
+      this.#options.log.failed(error, { laneId: lane.laneId }, 'an account could not be read before a commit');
+      return true;
+    }
+  }
+
+  #hasRoom(accountId: AccountId): boolean {
+    const { sendsMax, sendsPerAccountMax } = this.#options;
+    return this.#inHand < sendsMax && (this.#perAccount.get(accountId) ?? 0) < sendsPerAccountMax;
+  }
+
+  /** Takes every due row that there is room for; returns when to look again. */
+  async #look(): Promise<number> {
+    const { bootId, store, partitions, sendsMax, log } = this.#options;
+    const owned = partitions();
+    if (owned.length === 0) return LOOK_MS;
+    try {
+      for (let room = sendsMax - this.#inHand; room > 0; room = sendsMax - this.#inHand) {
+        const limit = Math.min(room, CLAIM_MAX);
+        const rows = await store.claimDue(bootId, { partitions: owned, limit });
+        for (const row of rows) this.#takeInHand(row, true);
+        if (rows.length < limit) break;
+      }
+      const nextMs = await store.nextDueMs(owned);
+      return Math.min(LOOK_MS, Math.max(LOOK_MS_MIN, nextMs ?? LOOK_MS));
+    } catch (error) {
+      log.failed(error, {}, 'looking for due deliveries failed');
+      return LOOK_MS;
+    }
+  }
+
+  /** One statement for all lanes that were named while the one before it was under way. */
+  async #claimHinted(): Promise<void> {
+    if (this.#claiming) return;
+    this.#claiming = true;
+    const { bootId, store, partitions, sendsMax, log } = this.#options;
+    try {
+      for (let room = sendsMax - this.#inHand; this.#hints.size > 0 && room > 0; room = sendsMax - this.#inHand) {
+        const lanes = [...this.#hints.values()].slice(0, Math.min(room, CLAIM_MAX));
+        for (const { laneId } of lanes) this.#hints.delete(laneId);
+        const due = await store.claimDue(bootId, { partitions: partitions(), limit: lanes.length, lanes });
+        for (const row of due) this.#takeInHand(row, true);
+      }
+    } catch (error) {
+      // the rows are pending: the next look finds them
+      log.failed(error, {}, 'taking due deliveries failed');
+    }
+    this.#claiming = false;
+  }
+
+  #takeInHand(delivery: DueDelivery, lookAfter: boolean): void {
+    const { accountId, lane } = delivery;
+    this.#inHand++;
+    this.#perAccount.set(accountId, (this.#perAccount.get(accountId) ?? 0) + 1);
+    this.#lanes.set(lane.laneId, lookAfter);
+    void this.#deliver(delivery).then(() => this.#letGo(delivery));
+  }
+
+  #letGo({ accountId, lane }: DueDelivery): void {
+    this.#inHand--;
+    const left = (this.#perAccount.get(accountId) ?? 1) - 1;
+    if (left === 0) this.#perAccount.delete(accountId);
+    else this.#perAccount.set(accountId, left);
+    const lookAfter = this.#lanes.get(lane.laneId) ?? false;
+    this.#lanes.delete(lane.laneId);
+    if (lookAfter) this.due(lane);
+    else if (this.#hints.size > 0) void this.#claimHinted();
+    if (this.#inHand === 0) this.#onIdle?.();
+  }
+
+  /** Never rejects. */
+  async #deliver(delivery: DueDelivery): Promise<void> {
+    const { lease, clock, ids, crashPoints, metrics, log } = this.#options;
+    const { lane, seq, n, attempt } = delivery;
+    const about = { tenantId: lane.tenantId, laneId: lane.laneId, deliveryId: delivery.messageId, attempt };
+    try {
+      if (!(await lease.untilSafe(this.#stop.signal))) return;
+      crashPoints.hit('deliver.before-send');
+      metrics.attempts.inc();
+      const sent = await this.#send(delivery);
+      crashPoints.hit('deliver.after-send');
+      const outcome = settleSend({ delivery, outcome: sent, nowMs: clock.nowMs(), random: ids.random() });
+      const mine = await this.#settle({ lane, seq, n, attempt, outcome });
+      if (mine === null) return;
+      if (!mine) {
+        metrics.staleFences.inc({ at: 'settle' });
+        return log.warn({ ...about, code: 'fenced' }, 'a send was not recorded: its row is no longer this worker’s');
+      }
+      metrics.deliveries.inc({ platform: 'webhook', state: outcome.state });
+      if (outcome.state === 'delivered') {
+        metrics.delaySeconds.observe(Math.max(0, clock.nowMs() - delivery.finishedAt.getTime()) / 1000);
+      } else log.warn({ ...about, code: outcome.error.code, state: outcome.state }, 'a reply was not delivered');
+    } catch (error) {
+      log.failed(error, about, 'a delivery was left to its repair');
+    }
+  }
+
+  async #send(delivery: DueDelivery): Promise<SendOutcome> {
+    try {
+      return await this.#options.channels.send(delivery, this.#stop.signal);
+    } catch (error) {
+      this.#options.log.failed(error, { deliveryId: delivery.messageId }, 'a send failed in a way nobody foresaw');
+      return { result: 'unknown', code: 'internal' };
+    }
+  }
+
+  /** Null when this worker ends before it is answered. */
+  async #settle(item: DeliverySettlement): Promise<boolean | null> {
+    const { clock, ids } = this.#options;
+    while (!this.#stop.signal.aborted) {
+      try {
+        return await this.#settlements.add(item);
+      } catch (error) {
+        if (!(error instanceof AppError) || !error.retryable) throw error;
+        await clock.sleep(AGAIN_MS * (0.5 + ids.random() / 2), this.#stop.signal);
+      }
+    }
+    return null;
+  }
+}

@@ -1,0 +1,32 @@
+import type { AgentConfig } from '../ports/configs.ts';
+import type { ClaimedTurn, CommitRequest } from '../ports/lane.ts';
+import type { TranscriptEntry } from '../ports/transcripts.ts';
+
+/** One try of a turn, as an agent sees it. */
+export interface AgentCall {
+  readonly turn: ClaimedTurn;
+  readonly config: AgentConfig;
+  /** 1 for the first try of this turn. */
+  readonly tryNumber: number;
+  /** What the session holds before this turn, oldest first, valid for a model. Read once, when first asked for. */
+  readonly history: () => Promise<readonly TranscriptEntry[]>;
+  /** Aborts when nobody waits for the answer any more: stopped, fenced, too late, drained. */
+  readonly signal: AbortSignal;
+  /** Streams text. Every call counts as activity; after an abort it does nothing. */
+  readonly emit: (text: string) => void;
+}
+
+export interface AgentReply {
+  /** Empty = the agent has nothing to say: the run ends `no_reply`. */
+  readonly text: string;
+  readonly usage: CommitRequest['usage'];
+}
+
+/** A way to run agents. */
+export interface AgentRuntime {
+  /**
+   * @throws AppError with a run error code; `retryable` = the same call may succeed in a moment. Anything else that it
+   *   throws ends the run as `internal`.
+   */
+  run(call: AgentCall): Promise<AgentReply>;
+}

@@ -1,0 +1,364 @@
+import type { Clock, Ids } from '../clock.ts';
+import { assertNever } from '../errors.ts';
+import type { BootId, LaneRef, SessionId, TurnId } from '../ids.ts';
+import type { ClaimedTurn, CommitRequest, CommitResult } from '../ports/lane.ts';
+import type { Counter, CrashPoints, Histogram, Logger } from '../ports/runtime.ts';
+import type { WakeUp, WakeUps } from '../ports/signals.ts';
+import type { LaneBatches } from './lane-batches.ts';
+import type { LaneEntry, Scheduler } from './scheduler.ts';
+import type { RunningAgentTurn, TurnEnd, Turns } from './turn.ts';
+import type { TurnStream } from './turn-stream.ts';
+
+export interface LaneRunnerOptions {
+  readonly scheduler: Scheduler;
+  readonly batches: LaneBatches;
+  readonly turns: Turns;
+  readonly stream: TurnStream;
+  readonly replies: Replies;
+  readonly wakeUps: WakeUps;
+  readonly ownership: LaneOwnership;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  readonly crashPoints: CrashPoints;
+  readonly metrics: LaneMetrics;
+}
+
+/** What this worker owns now. */
+export interface LaneOwnership {
+  partitionOf(slot: number): number;
+  /** True while this worker owns the partition and is not leaving: it may claim its lanes. */
+  mayClaim(partition: number): boolean;
+  /** Processes that are dead or gone: their locks count as free. */
+  goneBoots(): ReadonlySet<BootId>;
+}
+
+/** Where committed replies go. */
+export interface Replies {
+  /** What the reply of this turn owes, beside its storing. */
+  owedFor(turn: ClaimedTurn): CommitRequest['owed'] | Promise<CommitRequest['owed']>;
+  /** The turn and its reply are stored. */
+  committed(turn: ClaimedTurn, request: CommitRequest, result: CommittedResult): void;
+}
+
+export type CommittedResult = Exclude<CommitResult, { readonly result: 'stale' }>;
+
+export interface LaneMetrics {
+  /** By `at`: claim, commit, hand_back, poll, settle. */
+  readonly staleFences: Counter;
+  /** By `status`. */
+  readonly eventsSettled: Counter;
+  readonly turnsTotal: Counter;
+  /** By `reason`. */
+  readonly turnStartSeconds: Histogram;
+  /** By `runtime` and `status`. */
+  readonly turnSeconds: Histogram;
+  /** By `outcome`. */
+  readonly activations: Counter;
+}
+
+type Claim = ClaimedTurn | 'empty' | 'busy' | 'later' | 'drop';
+
+/**
+ * Why a slice ends: a rival holds the lock, or runs a turn (`busy`); there is work, but not for now (`later`); nothing is
+ * known to be left, or others are to have their share (`done`); the lane is at fault (`drop`).
+ */
+type Leaving = 'rival' | 'busy' | 'later' | 'done' | 'drop';
+
+/** Lanes whose next step is the database's: enough to fill the batches in flight, few enough that a newcomer need not wait. */
+const PIPELINE_MAX = 1200;
+const SKIPS_MAX = 3;
+
+/**
+ * The worker's part of the lane protocol: what happens to a lane from its wake-up until nothing is left to do.
+ *
+ * ```
+ *  receive   a known lane becomes dirty, another one waits in the scheduler
+ *  lock      in Redis, to keep rivals quiet. A living rival's: the lane waits on, and is tried again after a second or
+ *            when it is named again. Redis away: without. The lock proves nothing: the claim does
+ *  claim     one statement for the lanes that are ready; the turn id is made before. Skipped (somebody holds the row):
+ *            again with the next batch, after three times alone with a wait. Busy, not live, no answer: later
+ *  run       the agent, with no connection, lock or transaction held
+ *  commit    one statement for the turns that ended, under the fence pair. Repeated until it is answered: `again` is
+ *            success. Stale: nothing was written, the result is dropped and counted
+ *  continue  owner, not leaving, slice not used up, and (more or dirty): claim. Else release
+ *  release   lock deleted and that answered; THEN dirty = false and a look in Postgres; in the block that handles the
+ *            answer: work or dirty ─► wait again (owner), or activate and drop (not owner, leaving). Else drop
+ * ```
+ * Why nothing is stranded: an event is committed before its wake-up is sent. If the wake-up arrives while the lane has
+ * an entry it sets `dirty`, and `dirty` is cleared only right before a statement is sent that would see the event
+ * (`LaneBatches`); it is tested in the same synchronous block in which an entry leaves. If it arrives elsewhere or not
+ * at all: whoever leaves a lane looks after its lock is gone, so either he sees the event or its sender finds the lane
+ * free; and whoever finds work that he may not do tells the owner. The owner's scan repairs what was lost.
+ * Why no two turns have effect: every write is made where fence and turn id are those of the row; the rest hastens.
+ */
+export class LaneRunner {
+  readonly #options: LaneRunnerOptions;
+  #pipeline = 0;
+  #stopped = false;
+
+  constructor(options: LaneRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Wake-ups of a partition that reached this worker, rightly or not. */
+  receive(partition: number, wakeUps: readonly WakeUp[]): void {
+    const { ownership, metrics } = this.#options;
+    if (!ownership.mayClaim(partition)) {
+      metrics.activations.inc({ outcome: 'passed_on' }, wakeUps.length);
+      this.#options.wakeUps.wake(partition, wakeUps);
+      return;
+    }
+    for (const { lane, ord } of wakeUps) {
+      const outcome = this.#options.scheduler.wake(lane, ord);
+      metrics.activations.inc({ outcome });
+    }
+    this.pump();
+  }
+
+  /** Starts what may start: called after everything that adds a ready lane, frees a slot or raises a cap. */
+  pump(): void {
+    if (this.#stopped || this.#pipeline >= PIPELINE_MAX) return;
+    for (const entry of this.#options.scheduler.next(PIPELINE_MAX - this.#pipeline)) void this.#serve(entry);
+  }
+
+  /** Leaves waiting lanes to others: those of a partition that is handed over, or all when this worker leaves. */
+  giveAway(which: (lane: LaneRef) => boolean): void {
+    const byPartition = new Map<number, WakeUp[]>();
+    for (const lane of this.#options.scheduler.takeWaiting(which)) {
+      const partition = this.#options.ownership.partitionOf(lane.slot);
+      const wakeUps = byPartition.get(partition) ?? [];
+      wakeUps.push({ lane, ord: null });
+      byPartition.set(partition, wakeUps);
+    }
+    for (const [partition, wakeUps] of byPartition) this.#options.wakeUps.wake(partition, wakeUps);
+  }
+
+  /** Own death: every turn is aborted, nothing more is written or claimed. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#options.turns.endAll({ how: 'lost' });
+    await this.#options.batches.close();
+  }
+
+  /** Never rejects. */
+  async #serve(entry: LaneEntry): Promise<void> {
+    this.#pipeline++;
+    try {
+      const why = await this.#slice(entry).finally(() => this.#pipeline--);
+      if (!this.#stopped) await this.#leave(entry, why);
+    } catch (error) {
+      // a fault of the program: the owner's scan finds the lane again, the poll gives back a turn that still runs
+      this.#options.log.failed(error, { laneId: entry.lane.laneId }, 'a lane could not be served');
+      this.#dropEntry(entry);
+    }
+    this.pump();
+  }
+
+  /** Turns of one lane, one after the other, until it is empty or others are to have their share. */
+  async #slice(entry: LaneEntry): Promise<Leaving> {
+    const { batches, scheduler } = this.#options;
+    const lock = await batches.take(entry);
+    if (lock.held === 'other') return 'rival';
+    for (;;) {
+      const claim = await this.#claim(entry);
+      if (claim === 'busy' || claim === 'later' || claim === 'drop') return claim;
+      const ended = claim === 'empty' ? 'done' : await this.#runTurn(entry, claim);
+      if (ended === 'later' || this.#stopped) return 'later';
+      if (!this.#mayContinue(entry, ended === 'more')) return 'done';
+      scheduler.continue(entry);
+    }
+  }
+
+  #mayContinue(entry: LaneEntry, more: boolean): boolean {
+    return (more || entry.dirty) && this.#mayClaim(entry) && !this.#options.scheduler.sliceOver(entry);
+  }
+
+  #mayClaim(entry: LaneEntry): boolean {
+    const { ownership } = this.#options;
+    return ownership.mayClaim(ownership.partitionOf(entry.lane.slot));
+  }
+
+  async #claim(entry: LaneEntry): Promise<Claim> {
+    const { batches, turns, ids } = this.#options;
+    const turnId = entry.unclearTurnId ?? (ids.next() as TurnId);
+    const request = { lane: entry.lane, turnId, newSessionId: ids.next() as SessionId };
+    turns.announce(turnId);
+    for (let skips = 0; ; ) {
+      const claim = await batches.claim(entry, request, skips >= SKIPS_MAX);
+      entry.unclearTurnId = claim === 'unknown' ? turnId : null;
+      if (claim === 'unknown') return 'later';
+      if (claim === 'refused') return this.#notClaimed(turnId, 'drop');
+      switch (claim.result) {
+        case 'claimed':
+          return this.#claimed(entry, claim);
+        case 'skipped':
+          skips++;
+          break;
+        case 'empty':
+        case 'held':
+          return this.#notClaimed(turnId, 'empty');
+        case 'busy':
+          return this.#notClaimed(turnId, 'busy');
+        case 'not_live':
+          return this.#notClaimed(turnId, 'later');
+        case 'missing':
+          this.#options.metrics.activations.inc({ outcome: 'missing' });
+          return this.#notClaimed(turnId, 'drop');
+        default:
+          return assertNever(claim);
+      }
+    }
+  }
+
+  #notClaimed<Answer extends Claim>(turnId: TurnId, next: Answer): Answer {
+    this.#options.turns.forget(turnId);
+    return next;
+  }
+
+  #claimed(entry: LaneEntry, claimed: ClaimedTurn): ClaimedTurn {
+    const { crashPoints, scheduler, metrics } = this.#options;
+    crashPoints.hit('claim.after');
+    scheduler.running(
+      entry,
+      claimed.events.map(({ ord }) => ord),
+    );
+    const [oldest] = claimed.events;
+    if (oldest !== undefined) {
+      const waitedMs = claimed.startedAt.getTime() - oldest.acceptedAt.getTime();
+      metrics.turnStartSeconds.observe(Math.max(0, waitedMs) / 1000, { reason: claimed.reason });
+    }
+    return claimed;
+  }
+
+  /** The turn, up to the answer of what it writes. While the agent works the lane is out of the pipeline. */
+  async #runTurn(entry: LaneEntry, claimed: ClaimedTurn): Promise<'more' | 'done' | 'later'> {
+    const { turns, stream, crashPoints } = this.#options;
+    crashPoints.hit('turn.before-model');
+    this.#pipeline--;
+    this.pump();
+    const { turn, end } = await turns.run(claimed);
+    this.#pipeline++;
+    crashPoints.hit('turn.after-model');
+    const ended = await this.#endTurn(entry, turn, end);
+    stream.dropped(claimed);
+    turns.forget(claimed.fence.turnId);
+    return ended;
+  }
+
+  async #endTurn(entry: LaneEntry, turn: RunningAgentTurn, end: TurnEnd): Promise<'more' | 'done' | 'later'> {
+    switch (end.how) {
+      case 'lost':
+        // the row already ended it, or has ended with this worker: a claim tells what is left
+        return 'more';
+      case 'given_back':
+        return this.#handBack(turn.claimed, end.reason);
+      case 'replied':
+      case 'failed':
+        return this.#commit(entry, turn, await this.#commitRequest(turn, end));
+      default:
+        return assertNever(end);
+    }
+  }
+
+  async #handBack(claimed: ClaimedTurn, reason: 'shutdown_timeout' | 'restart_timeout' | 'local_failure') {
+    const { batches, scheduler } = this.#options;
+    const { lane, fence } = claimed;
+    const mine = await batches.handBack({ lane, fence, hadEffect: false, reason });
+    if (mine === false) this.#stale(claimed, 'hand_back');
+    scheduler.unclaimed(claimed.events.map(({ ord }) => ord));
+    return 'later' as const;
+  }
+
+  async #commitRequest(
+    turn: RunningAgentTurn,
+    end: Extract<TurnEnd, { readonly how: 'replied' | 'failed' }>,
+  ): Promise<CommitRequest> {
+    const { lane, fence } = turn.claimed;
+    const common = { lane, fence, messageId: turn.messageId, agentVersion: turn.agentVersion };
+    if (end.how === 'failed') {
+      return { ...common, status: end.status, reply: null, error: { code: end.code }, usage: null, owed: null };
+    }
+    const { text, usage } = end.reply;
+    if (text.trim() === '') return { ...common, status: 'no_reply', reply: null, error: null, usage, owed: null };
+    const owed = await this.#options.replies.owedFor(turn.claimed);
+    return { ...common, status: 'ok', reply: { text }, error: null, usage, owed };
+  }
+
+  async #commit(entry: LaneEntry, turn: RunningAgentTurn, request: CommitRequest): Promise<'more' | 'done' | 'later'> {
+    const { batches, crashPoints } = this.#options;
+    crashPoints.hit('commit.before');
+    const result = await batches.commit(entry, request);
+    crashPoints.hit('commit.after');
+    if (result === null) return 'done';
+    if (result === 'refused') return this.#refusedCommit(entry, turn, request);
+    if (result.result === 'stale') {
+      this.#stale(turn.claimed, 'commit');
+      return 'more';
+    }
+    this.#committed(turn, request, result);
+    return result.more ? 'more' : 'done';
+  }
+
+  /** The store refuses what this turn wants to write: it ends with an error instead; if that is refused too, by the poll. */
+  #refusedCommit(entry: LaneEntry, turn: RunningAgentTurn, request: CommitRequest) {
+    const { lane, fence } = turn.claimed;
+    this.#options.log.error({ laneId: lane.laneId, turnId: fence.turnId }, 'the store refuses what a turn writes');
+    if (request.status === 'error') return Promise.resolve('later' as const);
+    return this.#commit(entry, turn, {
+      ...request,
+      ...{ status: 'error', reply: null, error: { code: 'internal' }, usage: null, owed: null },
+    });
+  }
+
+  #committed(turn: RunningAgentTurn, request: CommitRequest, result: CommittedResult): void {
+    const { metrics, replies, stream } = this.#options;
+    const { claimed, runtime } = turn;
+    const seconds = (result.finishedAt.getTime() - claimed.startedAt.getTime()) / 1000;
+    metrics.turnsTotal.inc();
+    metrics.turnSeconds.observe(Math.max(0, seconds), { runtime, status: request.status });
+    metrics.eventsSettled.inc({ status: request.status }, claimed.events.length);
+    stream.committed(claimed, { request, seq: result.seq, finishedAt: result.finishedAt });
+    replies.committed(claimed, request, result);
+  }
+
+  #stale({ lane, fence }: ClaimedTurn, at: string): void {
+    this.#options.metrics.staleFences.inc({ at });
+    const about = { code: 'fenced', tenantId: lane.tenantId, laneId: lane.laneId, turnId: fence.turnId };
+    this.#options.log.warn({ ...about, at }, 'a write was refused: the turn no longer owns its lane');
+  }
+
+  async #leave(entry: LaneEntry, why: Leaving): Promise<void> {
+    const { batches, scheduler } = this.#options;
+    if (why === 'rival') return this.#deferOrPass(entry);
+    scheduler.leave(entry);
+    this.pump();
+    const work = await batches.releaseAndLook(entry);
+    // from here on synchronous: a wake-up comes either before, and has set `dirty`, or after, and finds no entry
+    if (work === null || this.#stopped) return;
+    const isNew = work || entry.dirty;
+    if (why === 'later' || (why === 'busy' && !isNew)) this.#deferOrPass(entry);
+    else if (why === 'drop' || !isNew) this.#dropEntry(entry);
+    else if (this.#mayClaim(entry)) scheduler.requeue(entry);
+    else this.#passOn(entry);
+  }
+
+  /** To be tried later; at once when a wake-up came meanwhile: it may say that the rival has let go. */
+  #deferOrPass(entry: LaneEntry): void {
+    const { scheduler } = this.#options;
+    if (!this.#mayClaim(entry)) this.#passOn(entry);
+    else if (entry.dirty) scheduler.requeue(entry);
+    else scheduler.defer(entry);
+  }
+
+  #passOn(entry: LaneEntry): void {
+    const { ownership, wakeUps } = this.#options;
+    this.#dropEntry(entry);
+    wakeUps.wake(ownership.partitionOf(entry.lane.slot), [{ lane: entry.lane, ord: null }]);
+  }
+
+  #dropEntry(entry: LaneEntry): void {
+    if (entry.unclearTurnId !== null) this.#options.turns.forget(entry.unclearTurnId);
+    this.#options.scheduler.drop(entry);
+  }
+}

@@ -1,0 +1,163 @@
+import type { Clock } from '../clock.ts';
+import { formatId, type MessageId } from '../ids.ts';
+import type { ClaimedTurn, CommitRequest } from '../ports/lane.ts';
+import type { LiveEvent, LiveStream } from '../ports/signals.ts';
+
+/** Text is held back until this long after the last delta, or until this much has come. The first goes out at once. */
+const DELTA_MS = 30;
+const DELTA_UNITS = 2048;
+
+/** What every event of a turn says. */
+type Header = Required<Pick<LiveEvent, 'sessionKey' | 'sessionId' | 'turnId' | 'runIds'>>;
+
+/** A turn on its way to the readers. */
+interface OpenTurn {
+  readonly turn: ClaimedTurn;
+  readonly header: Header;
+  messageId: MessageId | null;
+  /** UTF-16 units published. */
+  offset: number;
+  held: string;
+  lastMs: number;
+}
+
+/** What the commit stored. */
+export interface CommittedTurn {
+  readonly request: CommitRequest;
+  readonly seq: string;
+  readonly finishedAt: Date;
+}
+
+/**
+ * Live events of turns (surface §4): hints for readers, lost when nobody listens. Text goes out at most every 30 ms or
+ * 2 kB, by one ticker for all turns, which runs only while text is held back.
+ */
+export class TurnStream {
+  readonly #stream: LiveStream;
+  readonly #clock: Clock;
+  readonly #open = new Map<ClaimedTurn, OpenTurn>();
+  readonly #holding = new Set<OpenTurn>();
+  #ticking = false;
+
+  constructor(stream: LiveStream, clock: Clock) {
+    this.#stream = stream;
+    this.#clock = clock;
+  }
+
+  started(turn: ClaimedTurn, agentVersion: number): void {
+    if (!this.#stream.connected) return;
+    const { runIds } = this.#openOf(turn).header;
+    const data = { agentId: formatId('agt', turn.agentId), agentVersion, runIds, reason: turn.reason };
+    this.#publish(turn, { type: 'turn.started', at: turn.startedAt.toISOString(), seq: turn.seq, data });
+  }
+
+  text(turn: ClaimedTurn, messageId: MessageId, text: string): void {
+    if (text === '' || !this.#stream.connected) return;
+    const nowMs = this.#clock.monotonicMs();
+    const open = this.#openOf(turn);
+    open.messageId = messageId;
+    open.held += text;
+    if (open.held.length >= DELTA_UNITS || nowMs - open.lastMs >= DELTA_MS) this.#flush(open, nowMs);
+    else this.#holdBack(open);
+  }
+
+  /** The turn ended without a commit: what is held back is worth nothing. */
+  dropped(turn: ClaimedTurn): void {
+    const open = this.#open.get(turn);
+    if (open === undefined) return;
+    this.#open.delete(turn);
+    this.#holding.delete(open);
+  }
+
+  /** The turn was committed: message, end and runs, in this order. */
+  committed(turn: ClaimedTurn, { request, seq, finishedAt }: CommittedTurn): void {
+    const open = this.#open.get(turn);
+    if (open !== undefined) this.#flush(open, this.#clock.monotonicMs());
+    if (this.#stream.connected) {
+      const at = finishedAt.toISOString();
+      if (request.reply !== null) this.#publish(turn, { type: 'message.created', at, seq, data: messageOf(request) });
+      const usage = request.usage === null ? {} : { usage: request.usage };
+      this.#publish(turn, { type: 'turn.finished', at, seq, data: { status: request.status, ...usage } });
+      for (const data of settledOf(turn, request)) this.#publish(turn, { type: 'run.settled', at, seq, data });
+    }
+    this.dropped(turn);
+  }
+
+  #openOf(turn: ClaimedTurn): OpenTurn {
+    let open = this.#open.get(turn);
+    if (open === undefined) {
+      open = { turn, header: headerOf(turn), messageId: null, offset: 0, held: '', lastMs: Number.NEGATIVE_INFINITY };
+      this.#open.set(turn, open);
+    }
+    return open;
+  }
+
+  #flush(open: OpenTurn, nowMs: number): void {
+    this.#holding.delete(open);
+    if (open.held === '' || open.messageId === null) return;
+    this.#publish(open.turn, {
+      type: 'message.delta',
+      at: new Date(this.#clock.nowMs()).toISOString(),
+      attempt: attemptOf(open.turn),
+      data: { messageId: formatId('msg', open.messageId), part: 0, offset: open.offset, text: open.held },
+    });
+    open.offset += open.held.length;
+    open.held = '';
+    open.lastMs = nowMs;
+  }
+
+  #holdBack(open: OpenTurn): void {
+    this.#holding.add(open);
+    if (this.#ticking) return;
+    this.#ticking = true;
+    void this.#tick();
+  }
+
+  async #tick(): Promise<void> {
+    while (this.#holding.size > 0) {
+      await this.#clock.sleep(DELTA_MS);
+      const nowMs = this.#clock.monotonicMs();
+      for (const open of this.#holding) this.#flush(open, nowMs);
+    }
+    this.#ticking = false;
+  }
+
+  #publish(turn: ClaimedTurn, event: Omit<LiveEvent, keyof Header>): void {
+    this.#stream.publish(turn.lane, { ...event, ...this.#openOf(turn).header });
+  }
+}
+
+/** Which attempt at its first event a turn is, from 1. */
+export function attemptOf(turn: ClaimedTurn): number {
+  return (turn.events[0]?.attempts ?? 0) + 1;
+}
+
+function headerOf(turn: ClaimedTurn): Header {
+  return {
+    sessionKey: turn.sessionKey,
+    sessionId: formatId('ses', turn.sessionId),
+    turnId: formatId('trn', turn.fence.turnId),
+    runIds: turn.events.map(({ eventId }) => formatId('run', eventId)),
+  };
+}
+
+function messageOf(request: CommitRequest): LiveEvent['data'] {
+  const { text, attachments } = request.reply ?? { text: '' };
+  return {
+    messageId: formatId('msg', request.messageId),
+    role: 'assistant',
+    author: 'agent',
+    parts: [{ type: 'text', text }, ...(attachments ?? [])],
+    text,
+  };
+}
+
+function settledOf(turn: ClaimedTurn, request: CommitRequest): LiveEvent['data'][] {
+  const error = request.error === null ? {} : { error: { code: request.error.code } };
+  return turn.events.map(({ eventId }) => ({
+    runId: formatId('run', eventId),
+    eventId: formatId('evt', eventId),
+    status: request.status,
+    ...error,
+  }));
+}
