@@ -174,7 +174,10 @@ function handle(from: {
       from.need.map((name) => [name, from.config[name] === undefined ? find(name).source : ('url' as const)]),
     ),
     get processes() {
-      return from.begun.flatMap(({ name, pid }) => (pid === null ? [] : [{ name, pid }]));
+      return from.need.flatMap((name) => {
+        const pid = from.begun.find((one) => one.name === name)?.pid ?? null;
+        return pid === null ? [] : [{ name, pid }];
+      });
     },
     stopService: (name, manner = 'gentle') => find(name).stop(manner),
     startService: (name) => find(name).start(),

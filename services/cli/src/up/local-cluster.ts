@@ -70,8 +70,10 @@ export class LocalCluster {
       ({ version, applied }) => describeSchema(version, applied.length),
     );
     signal.throwIfAborted();
-    const specs = serviceSpecs({ shell: environment(), urls: stores.urls, secrets, ports, workers, coordinators });
-    const counts = `${ingress} ingress, ${workers} session-worker, ${coordinators} coordinator`;
+    const compileCache = join(dataDir, 'compile-cache');
+    const shell = environment();
+    const specs = serviceSpecs({ shell, urls: stores.urls, secrets, compileCache, ports, workers, coordinators });
+    const counts = `${ingress} ingress, ${workers} session-worker${plural(workers)}, ${coordinators} coordinator${plural(coordinators)}`;
     await step(
       'services',
       () => this.#supervisor.start(specs),
@@ -154,6 +156,7 @@ export class LocalCluster {
       try {
         await this.#stores?.startService(name);
         backoff.started();
+        this.#progress.note(`${name} is back`);
         return this.#changed();
       } catch (err) {
         this.#progress.note(sentenceOf(err));
@@ -178,5 +181,9 @@ function describeSources({ sources }: LocalServices): string {
 }
 
 function describeSchema(version: number, applied: number): string {
-  return applied === 0 ? `schema ${version}` : `schema ${version}, ${applied} migrations applied`;
+  return applied === 0 ? `schema ${version}` : `schema ${version}, ${applied} migration${plural(applied)} applied`;
+}
+
+function plural(count: number): string {
+  return count === 1 ? '' : 's';
 }

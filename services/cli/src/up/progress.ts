@@ -8,7 +8,8 @@ export interface Progress {
   note(line: string): void;
 }
 
-const NAME_WIDTH = 18;
+const NAME_WIDTH = 14;
+const TEXT_WIDTH = 62;
 
 export function createProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
   const paint = (style: 'dim' | 'green' | 'red' | 'yellow', text: string) => styleText(style, text, { stream });
@@ -27,7 +28,10 @@ export function createProgress(stream: NodeJS.WriteStream = process.stderr): Pro
         const result = await work();
         const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
         clear();
-        write(`  ${paint('green', '✓')} ${name.padEnd(NAME_WIDTH)}${done(result)}  ${paint('dim', `${seconds} s`)}`);
+        const text = done(result).padEnd(TEXT_WIDTH);
+        write(
+          `  ${paint('green', '✓')} ${name.padEnd(NAME_WIDTH)}${text}  ${paint('dim', `${seconds.padStart(5)} s`)}`,
+        );
         return result;
       } catch (err) {
         clear();

@@ -11,6 +11,8 @@ export function serviceSpecs(from: {
   readonly shell: Environment;
   readonly urls: { readonly postgres: string; readonly redis: string; readonly nats: string };
   readonly secrets: UpSecrets;
+  /** Compiled sources are kept there, for a quicker next start. */
+  readonly compileCache: string;
   /** One per ingress. */
   readonly ports: readonly number[];
   readonly workers: number;
@@ -21,6 +23,7 @@ export function serviceSpecs(from: {
     TURNKEEPER_PARTITIONS: String(PARTITIONS),
     TURNKEEPER_WORKER_SLOTS: String(WORKER_SLOTS),
     TURNKEEPER_EGRESS_ALLOW: 'loopback',
+    NODE_COMPILE_CACHE: from.compileCache,
   };
   const shared = {
     TURNKEEPER_POSTGRES_URL: urls.postgres,

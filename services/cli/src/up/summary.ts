@@ -1,9 +1,11 @@
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { dim, paint } from '../output.ts';
 import { DEFAULT_PORT } from './ports.ts';
-import type { UpReport } from './up-file.ts';
+import type { UpProcess, UpReport } from './up-file.ts';
 
 const NAME_WIDTH = 20;
+const PID_WIDTH = 14;
+const ADDRESS_WIDTH = 20;
 
 /** What a person wants to know once it runs: where it is, how to talk to it, how to stop it. */
 export function summarize(from: {
@@ -12,31 +14,27 @@ export function summarize(from: {
   readonly dataDir: string;
   readonly portGiven: boolean;
 }): string {
-  const { report, agents, dataDir } = from;
+  const { report, agents } = from;
   const [url = ''] = report.ingress;
-  const data = relative(process.cwd(), dataDir) || '.';
-  const model = agents.includes('llm') ? [['with your model', 'npx turnkeeper chat --agent llm']] : [];
+  const data = shortest(from.dataDir);
   const moved = !from.portGiven && !url.endsWith(`:${DEFAULT_PORT}`);
   const taken = moved ? dim(`  (port ${DEFAULT_PORT} was taken)`) : '';
+  const model = agents.includes('llm') ? [['talk to your model', 'npx turnkeeper chat --agent llm']] : [];
   return [
     '',
-    `  ${paint('bold', 'Turnkeeper is running')}  ${paint(['cyan', 'underline'], url)}${taken}`,
+    `  ${paint('bold', 'Turnkeeper is running')}  ${paint('cyan', url)}${taken}`,
     '',
     ...block([
       ['talk to the bot', 'npx turnkeeper chat'],
       ...model,
-      ['look inside', 'npx turnkeeper runs | sessions | lanes | workers | explain <id>'],
-      ['over HTTP', `curl ${url}/v1/messages -H "authorization: Bearer $KEY" \\`],
-      ['', `  -H "content-type: application/json" -d '{"sessionKey":"hello","text":"Hi!"}'`],
+      ['look inside', 'npx turnkeeper runs | sessions | lanes | workers | doctor'],
+      ['from a program', `POST ${url}/v1/messages`],
+      ['addresses and keys', join(data, 'up.json')],
+      ['logs', join(data, 'logs')],
+      ['stop', 'Ctrl-C (data are kept)'],
     ]),
     '',
-    ...block(report.processes.map((process) => [process.name, where(process, report)])),
-    '',
-    ...block([
-      ['keys, addresses', `${data}/up.json`],
-      ['logs', `${data}/logs`],
-      ['stop', 'Ctrl-C; data are kept'],
-    ]),
+    ...block(report.processes.map((process) => [process.name, whereabouts(process, report)])),
     '',
   ].join('\n');
 }
@@ -45,19 +43,29 @@ function block(rows: readonly (readonly string[])[]): string[] {
   return rows.map(([name = '', text = '']) => `  ${dim(name.padEnd(NAME_WIDTH))}${text}`);
 }
 
-function where(process: UpReport['processes'][number], report: UpReport): string {
-  const urls: Readonly<Record<string, string>> = {
-    postgres: report.postgresUrl,
-    redis: report.redisUrl,
-    nats: report.natsUrl,
-  };
-  const pid = dim(`pid ${process.pid}`.padEnd(14));
-  const index = report.processes.filter(({ name }) => name.startsWith('ingress')).indexOf(process);
-  const address = urls[process.name] ? hostOf(urls[process.name] ?? '') : (report.ingress[index] ?? '');
-  const internal = process.internal ? dim(`${address ? '  ' : ''}internal ${hostOf(process.internal)}`) : '';
-  return `${pid}${address.replace('http://', '')}${internal}`;
+function whereabouts(process: UpProcess, report: UpReport): string {
+  const pid = `pid ${process.pid}`.padEnd(PID_WIDTH);
+  const address = publicAddress(process, report).padEnd(ADDRESS_WIDTH);
+  const internal = process.internal ? dim(`internal ${hostOf(process.internal)}`) : '';
+  return `${pid}${address}${internal}`.trimEnd();
+}
+
+function publicAddress({ name, internal }: UpProcess, report: UpReport): string {
+  const stores = new Map([
+    ['postgres', report.postgresUrl],
+    ['redis', report.redisUrl],
+    ['nats', report.natsUrl],
+  ]);
+  const url = stores.get(name) ?? report.ingress[report.internal.indexOf(internal ?? '')];
+  return url === undefined ? '' : hostOf(url);
 }
 
 function hostOf(url: string): string {
   return new URL(url).host;
+}
+
+/** As seen from here, unless that climbs up. */
+function shortest(path: string): string {
+  const near = relative(process.cwd(), path);
+  return near === '' || near.startsWith('..') ? path : near;
 }

@@ -121,6 +121,7 @@ export class Supervisor {
       if (this.#stopping.signal.aborted) return;
       try {
         await this.#startMember(member);
+        this.#parts.inform(`${member.spec.name} is back`);
         return;
       } catch (err) {
         this.#parts.inform(sentenceOf(err));
