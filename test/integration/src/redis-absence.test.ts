@@ -94,8 +94,8 @@ test.each(['killed', 'standing still'] as const)(
     onTestFinished(comeBack);
     // one call may find out by waiting for a second; if others waited too, a thousand would outlast the test
     await until('the link knows', async () => (await locks.take(bootId, [lane]))[0]?.held === 'away' && link.away);
-      for (let n = 0; n < 1000; n++) expect(await locks.renew(bootId, [lane])).toEqual([{ held: 'away' }]);
-  
+    for (let n = 0; n < 1000; n++) expect(await locks.renew(bootId, [lane])).toEqual([{ held: 'away' }]);
+
     await comeBack();
     await until('Redis is found again', () => !link.away);
     expect(await locks.take(bootId, [lane])).toEqual([{ held: 'mine' }]);
