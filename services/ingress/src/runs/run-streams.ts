@@ -120,8 +120,13 @@ export class RunStreams {
       const isBeat = clock.monotonicMs() >= nextBeatMs;
       if (isBeat) nextBeatMs += HEARTBEAT_MS;
       for (const { connection } of this.#open) if (isBeat) connection.comment();
-      await Promise.all([...this.#open].map((open) => this.#recheck(open)));
+      await this.recheck();
     }
+  }
+
+  /** Ends the streams whose key no longer works. */
+  async recheck(): Promise<void> {
+    await Promise.all([...this.#open].map((open) => this.#recheck(open)));
   }
 
   /** Tells every reader to come back elsewhere, and ends. */

@@ -1,0 +1,317 @@
+/** In-memory ports for the unit tests of this folder. */
+
+import { OpenAccounts } from '@turnkeeper/channels';
+import {
+  type AcceptItem,
+  AcceptMessage,
+  type AcceptResult,
+  type AccountConfig,
+  type AccountId,
+  type AgentConfig,
+  type AgentId,
+  type BootId,
+  type CancelResult,
+  type Clock,
+  type EventId,
+  hashApiToken,
+  isFinal,
+  type KeyRecord,
+  type KeyRowId,
+  type LaneRef,
+  type LiveEvent,
+  type Logger,
+  QueuedEstimate,
+  type RateAnswer,
+  type RunRecord,
+  SCOPES,
+  StoreError,
+  type TenantConfig,
+  type TenantId,
+} from '@turnkeeper/core';
+import { SeededIds } from '@turnkeeper/core/testing';
+import { createMetrics } from '@turnkeeper/platform/telemetry';
+import type { FastifyInstance } from 'fastify';
+import { intakeMetrics } from '../intake/intake-metrics.ts';
+import { Targets } from '../intake/targets.ts';
+import { RunStreams } from '../runs/run-streams.ts';
+import { RunWaiters } from '../runs/run-waiters.ts';
+import { Access } from './access.ts';
+import { registerHealth } from './health.ts';
+import { registerHooks } from './hooks.ts';
+import { jsonReader } from './json-body.ts';
+import { registerMessages } from './messages.ts';
+import { RateGate } from './rate-gate.ts';
+import { registerRuns } from './runs.ts';
+import { createHttpServer } from './server.ts';
+
+export const PEPPER = 'pepper of the unit tests';
+export const tokenOf = (keyId: string) => `tk_${keyId}_${'S'.repeat(32)}`;
+export const TOKEN = tokenOf('ownerkey');
+export const tenantId = '10000000-0000-7000-8000-000000000000' as TenantId;
+export const mainAgentId = '20000000-0000-7000-8000-000000000000' as AgentId;
+export const otherAgentId = '20000000-0000-7000-8000-000000000001' as AgentId;
+export const hookAccountId = '30000000-0000-7000-8000-000000000000' as AccountId;
+
+const clock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      signal?.addEventListener('abort', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    }),
+};
+
+/** Everything a test may look at or set. */
+export class TestPorts {
+  readonly keys = new Map<string, KeyRecord>();
+  readonly tenants = new Map<string, TenantConfig>();
+  readonly runs = new Map<string, RunRecord>();
+  readonly accepted: AcceptItem[] = [];
+  readonly logged: unknown[] = [];
+  readonly listeners = new Set<(event: LiveEvent) => void>();
+  readonly announced: RunRecord[] = [];
+  readonly stopped: string[] = [];
+  rate: RateAnswer | null = null;
+  storeIsAway = false;
+  laneIsFull = false;
+  cancelResult: CancelResult['result'] = 'cancelled';
+
+  constructor() {
+    this.addKey('ownerkey', {});
+    this.setTenant({});
+  }
+
+  addKey(keyId: string, changes: Partial<KeyRecord>): void {
+    const hash = hashApiToken(PEPPER, tokenOf(keyId));
+    const id = `40000000-0000-7000-8000-${String(this.keys.size).padStart(12, '0')}` as KeyRowId;
+    this.keys.set(keyId, { id, keyId, tenantId, hash, scopes: SCOPES, expiresAt: null, revokedAt: null, ...changes });
+  }
+
+  setTenant(changes: Partial<TenantConfig>): void {
+    const limits = { ratePerSecond: null, burst: null, turnSlots: 1, queuedPerLane: 10, queuedPerTenant: 10 };
+    this.tenants.set(tenantId, { tenantId, name: 'demo', status: 'active', timeZone: 'UTC', limits, ...changes });
+  }
+
+  /** The stored row of an accepted event, changed by what a worker would do. */
+  settle(eventId: EventId, changes: Partial<RunRecord>): void {
+    const run = this.runs.get(eventId);
+    if (run === undefined) throw new Error('no such run in this test');
+    this.runs.set(eventId, { ...run, ...changes, finishedAt: new Date() });
+  }
+
+  say(event: Omit<LiveEvent, 'at' | 'sessionKey'>): void {
+    for (const listener of this.listeners) listener({ at: new Date().toISOString(), sessionKey: 'k', ...event });
+  }
+
+  drain: () => void = () => undefined;
+  recheck: () => Promise<void> = () => Promise.resolve();
+
+  app(): FastifyInstance {
+    const ids = new SeededIds();
+    const metrics = createMetrics({ service: 'test', version: '0' });
+    const counts = intakeMetrics(metrics);
+    const logger = this.#logger();
+    const live = {
+      connected: true,
+      subscribe: (_lane: LaneRef, onEvent: (event: LiveEvent) => void) => {
+        this.listeners.add(onEvent);
+        return () => this.listeners.delete(onEvent);
+      },
+    };
+    const access = new Access({
+      keys: { find: (_kind, keyId) => this.#ask(() => this.keys.get(keyId) ?? null), noteUse: () => undefined },
+      tenants: this.#tenantConfigs(),
+      pepper: PEPPER,
+      operatorToken: null,
+      clock,
+      countFailure: counts.authFailed,
+    });
+    const runs = this.#runReads();
+    const waiters = new RunWaiters({ runs, live, clock, logger, waitersMax: 3 });
+    const streams = new RunStreams({ live, waiters, access, clock, ids, logger, streamsMax: 2 });
+    this.drain = () => streams.drain();
+    this.recheck = () => streams.recheck();
+    const acceptMessage = new AcceptMessage({
+      nodeId: '50000000-0000-7000-8000-000000000000' as BootId,
+      intake: { accept: (_node, items) => this.#accept(items) },
+      wakeUps: { wake: () => undefined },
+      queued: new QueuedEstimate(),
+      partitionOf: (slot) => slot % 16,
+      clock,
+      ids,
+      crashPoints: { hit: () => undefined },
+    });
+    const app = createHttpServer({
+      requestIdPrefix: 'req-test',
+      logger,
+      metrics,
+      readJson: jsonReader(counts.repaired),
+    });
+    registerHealth(app, { phase: 'ready', enter: () => undefined });
+    const configs = {
+      tenants: this.#tenantConfigs(),
+      agents: this.#agentConfigs(),
+      accounts: this.#accountConfigs(),
+    };
+    const rates = new RateGate({ take: () => Promise.resolve(this.rate ?? allowed) }, counts.rateLimited);
+    const targets = new Targets(configs);
+    const shared = { access, rates, targets, acceptMessage, runs, streams, waiters, clock, metrics: counts };
+    registerMessages(app, shared);
+    registerRuns(app, {
+      ...shared,
+      timelines: { of: async () => null },
+      control: { cancelRun: (_tenant, runId) => this.#cancel(runId) },
+      signals: { stopTurn: (_tenant, turnId) => this.stopped.push(turnId) },
+      announceEnd: (_lane, run) => this.announced.push(run),
+    });
+    registerHooks(app, { ...shared, ...configs, openAccounts: new OpenAccounts() });
+    return app;
+  }
+
+  #ask<T>(answer: () => T): Promise<T> {
+    if (!this.storeIsAway) return Promise.resolve(answer());
+    return Promise.reject(new StoreError({ failure: 'unknown', state: '08006', message: 'away' }));
+  }
+
+  #accept(items: readonly AcceptItem[]): Promise<AcceptResult[]> {
+    return this.#ask(() => items.map((item) => this.#acceptOne(item)));
+  }
+
+  #acceptOne(item: AcceptItem): AcceptResult {
+    const isSame = ({ dedupe }: AcceptItem) => dedupe.scope === item.dedupe.scope && dedupe.key === item.dedupe.key;
+    const first = this.accepted.find(isSame);
+    if (first !== undefined) {
+      const isEqual = Buffer.compare(first.dedupe.bodyHash, item.dedupe.bodyHash) === 0;
+      return isEqual
+        ? { result: 'duplicate', eventId: first.eventId, lane: first }
+        : { result: 'mismatch', eventId: first.eventId };
+    }
+    if (this.laneIsFull && item.refused === undefined) return { result: 'lane_full' };
+    this.accepted.push(item);
+    this.runs.set(item.eventId, runOf(item));
+    return { result: 'accepted', position: 0, ord: '1' };
+  }
+
+  #runReads() {
+    const get = (tenant: TenantId, runId: EventId) => {
+      const run = this.runs.get(runId);
+      return run?.tenantId === tenant ? run : null;
+    };
+    return {
+      get: (tenant: TenantId, runId: EventId) => this.#ask(() => get(tenant, runId)),
+      list: () => this.#ask(() => ({ rows: [...this.runs.values()], nextCursor: null })),
+      byIds: (wanted: readonly { readonly tenantId: TenantId; readonly runId: EventId }[]) =>
+        this.#ask(() => wanted.map((one) => get(one.tenantId, one.runId))),
+    };
+  }
+
+  #cancel(runId: EventId): Promise<CancelResult> {
+    return this.#ask(() => {
+      const run = this.runs.get(runId);
+      if (run === undefined || this.cancelResult === 'missing') return { result: 'missing' };
+      if (isFinal(run.status) || this.cancelResult === 'final') return { result: 'final' };
+      this.settle(runId, { status: 'cancelled' });
+      return { result: 'cancelled', turnId: null, lane: run.lane };
+    });
+  }
+
+  #tenantConfigs() {
+    return {
+      get: (id: TenantId) => this.#ask(() => this.tenants.get(id) ?? null),
+      byName: (name: string) => this.#ask(() => [...this.tenants.values()].find((one) => one.name === name) ?? null),
+    };
+  }
+
+  #agentConfigs() {
+    const all = [agentOf(mainAgentId, 'main'), agentOf(otherAgentId, 'other')];
+    return {
+      get: (_tenant: TenantId, id: AgentId) => this.#ask(() => all.find((one) => one.agentId === id) ?? null),
+      byName: (_tenant: TenantId, name: string) => this.#ask(() => all.find((one) => one.name === name) ?? null),
+    };
+  }
+
+  #accountConfigs() {
+    return {
+      get: (_tenant: TenantId, id: AccountId) => this.#ask(() => (id === hookAccountId ? hookAccount : null)),
+      byName: (_tenant: TenantId, name: string) => this.#ask(() => (name === hookAccount.name ? hookAccount : null)),
+      locate: (id: AccountId) => this.#ask(() => (id === hookAccountId ? tenantId : null)),
+    };
+  }
+
+  #logger(): Logger {
+    const logger: Logger = {
+      debug: () => undefined,
+      info: () => undefined,
+      warn: () => undefined,
+      error: () => undefined,
+      failed: (error) => this.logged.push(error),
+      child: () => logger,
+    };
+    return logger;
+  }
+}
+
+export const allowed: RateAnswer = { allowed: true, limit: 20, remaining: 19, resetMs: 100, retryAfterMs: 0 };
+
+function agentOf(agentId: AgentId, name: string): AgentConfig {
+  return {
+    tenantId,
+    tenantName: 'demo',
+    agentId,
+    name,
+    version: 1,
+    keyPolicy: {
+      name: 'standard',
+      groupSessionsPerUser: true,
+      threadSessionsPerUser: false,
+      dmScope: 'main',
+      mainKey: 'main',
+      identityLinks: {},
+      scope: 'per_user',
+    },
+    busyMode: 'queue',
+    system: null,
+    runtime: { kind: 'echo', delayMs: 0, fail: 0, wordMs: 0 },
+    secret: () => Promise.resolve(null),
+  };
+}
+
+const hookAccount: AccountConfig = {
+  tenantId,
+  tenantName: 'demo',
+  accountId: hookAccountId,
+  name: 'deploys',
+  version: 1,
+  agentId: otherAgentId,
+  channel: 'webhook',
+  options: {
+    verify: 'hmac-sha256-header',
+    header: 'x-hub-signature-256',
+    prefix: 'sha256=',
+    idHeader: 'x-github-delivery',
+    template: 'Deploy {{status}} of {{service}}',
+  },
+  secret: (name) => Promise.resolve(name === 'secret' ? 'route-secret' : null),
+};
+
+function runOf(item: AcceptItem): RunRecord {
+  return {
+    runId: item.eventId,
+    tenantId: item.tenantId,
+    lane: { slot: item.slot, tenantId: item.tenantId, laneId: item.laneId },
+    sessionKey: item.sessionKey,
+    sessionId: null,
+    turnId: null,
+    status: item.refused === undefined ? 'queued' : 'refused',
+    attempts: 0,
+    reply: null,
+    errorCode: item.refused?.code ?? null,
+    createdAt: new Date(),
+    startedAt: null,
+    finishedAt: null,
+  };
+}
