@@ -13,57 +13,46 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** What some process does next; numbers choose among what there is. */
-type Step =
-  | { readonly do: 'accept'; readonly lanes: readonly number[] }
-  | {
-      readonly do: 'claim' | 'commit' | 'commitStale' | 'repeat' | 'handBack' | 'handBackAfterEffect' | 'cancel';
-      readonly worker: number;
-      readonly pick: number;
-    }
-  | { readonly do: 'kill'; readonly worker: number }
-  | { readonly do: 'interrupt' };
+/** What some process does next; `pick` chooses among what there is. */
+interface Step {
+  readonly do: (typeof DEEDS)[number];
+  readonly worker: number;
+  readonly pick: number;
+}
 
-const LANES = 3;
-const WORKERS = 3;
-const pick = fc.nat({ max: 99 });
-const worker = fc.nat({ max: WORKERS - 1 });
-const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('accept' as const),
-      lanes: fc.array(fc.nat({ max: LANES - 1 }), { minLength: 1, maxLength: 4 }),
-    }),
-  },
-  {
-    weight: 9,
-    arbitrary: fc.record({
-      do: fc.constantFrom(
-        'claim' as const,
-        'claim' as const,
-        'commit' as const,
-        'commit' as const,
-        'commitStale' as const,
-        'repeat' as const,
-        'handBack' as const,
-        'handBackAfterEffect' as const,
-        'cancel' as const,
-      ),
-      worker,
-      pick,
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('kill' as const), worker }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('interrupt' as const) }) },
-);
+const DEEDS = [
+  'accept',
+  'claim',
+  'claim',
+  'commit',
+  'commit',
+  'commitStale',
+  'repeatClaim',
+  'handBack',
+  'handBackAfterEffect',
+  'cancel',
+  'kill',
+  'killAndInterrupt',
+  'interrupt',
+] as const;
+const LANES = 2;
+const WORKERS = 2;
+const stepArbitrary: fc.Arbitrary<Step> = fc.record({
+  do: fc.constantFrom(...DEEDS),
+  worker: fc.nat({ max: WORKERS - 1 }),
+  pick: fc.nat({ max: 999 }),
+});
 
 /** Some processes over some lanes. Each remembers what it was told, as a real one would, and may be dead without knowing. */
 class World {
   readonly lanes: readonly StageLane[];
   readonly workers: BootId[] = [];
-  readonly turns: { owner: number; turn: ClaimedTurn; commit: CommitRequest }[] = [];
-  readonly requests: { owner: number; request: ClaimRequest }[] = [];
+  readonly turns: {
+    readonly bootId: BootId;
+    readonly request: ClaimRequest;
+    readonly turn: ClaimedTurn;
+    readonly commit: CommitRequest;
+  }[] = [];
   readonly accepted: EventId[] = [];
   readonly cancelled = new Set<EventId>();
 
@@ -73,64 +62,64 @@ class World {
   }
 
   async run(step: Step): Promise<void> {
-    if (step.do === 'accept') return this.#accept(step.lanes);
-    if (step.do === 'kill') return this.#kill(step.worker);
-    if (step.do === 'interrupt') return void (await stage.repair.interruptLost(2));
-    const bootId = this.workers[step.worker];
+    const bootId = chosen(this.workers, step.worker);
     if (bootId === undefined) return;
-    if (step.do === 'claim') return this.#claim(step.worker, bootId);
-    if (step.do === 'cancel') return this.#cancel(step.pick);
-    if (step.do === 'repeat') return this.#repeat(step.pick);
-    const known = this.turns.filter((entry) => entry.owner === step.worker);
-    const entry = step.do === 'commitStale' ? known[step.pick % Math.max(1, known.length)] : known.at(-1);
-    if (entry === undefined) return;
-    if (step.do === 'commit' || step.do === 'commitStale') await stage.lanes.commit(bootId, [entry.commit]);
-    else
-      await stage.lanes.handBack(bootId, [
-        { ...entry.turn, hadEffect: step.do === 'handBackAfterEffect', reason: 'local_failure' },
-      ]);
+    if (step.do === 'accept') return this.accept(1 + (step.pick % 3), step.pick);
+    if (step.do === 'claim') return this.#claim(bootId, this.lanes.map(claimOf));
+    if (step.do === 'cancel') return this.#cancel(chosen(this.accepted, step.pick));
+    if (step.do === 'kill' || step.do === 'killAndInterrupt') await this.#kill(step.worker, bootId);
+    if (step.do === 'interrupt' || step.do === 'killAndInterrupt') return void (await stage.repair.interruptLost(2));
+    const mine = this.turns.filter((entry) => entry.bootId === bootId);
+    await this.#act(step.do, step.do === 'commit' || step.do === 'handBack' ? mine.at(-1) : chosen(mine, step.pick));
   }
 
-  async #accept(which: readonly number[]): Promise<void> {
-    const items = which.map((index) => message(this.lanes[index] ?? this.#never(), 'x'));
+  async #act(deed: Step['do'], entry: World['turns'][number] | undefined): Promise<void> {
+    if (entry === undefined) return;
+    const { bootId, commit, turn, request } = entry;
+    if (deed === 'commit' || deed === 'commitStale') await stage.lanes.commit(bootId, [commit]);
+    // a claim whose answer was late is sent again, by a process that may not know that its turn is over
+    if (deed === 'repeatClaim') await this.#claim(bootId, [request]);
+    if (deed === 'handBack' || deed === 'handBackAfterEffect') {
+      await stage.lanes.handBack(bootId, [
+        { ...turn, hadEffect: deed === 'handBackAfterEffect', reason: 'local_failure' },
+      ]);
+    }
+  }
+
+  async accept(count: number, from: number): Promise<void> {
+    const lanes = Array.from({ length: count }, (_, i) => chosen(this.lanes, from + i)).filter(
+      (lane) => lane !== undefined,
+    );
+    const items = lanes.map((lane) => message(lane, 'x'));
     await stage.accept(items);
     this.accepted.push(...items.map((item) => item.eventId));
   }
 
-  async #claim(owner: number, bootId: BootId): Promise<void> {
-    const requests = this.lanes.map(claimOf);
-    this.requests.push(...requests.map((request) => ({ owner, request })));
-    for (const turn of await stage.lanes.claim(bootId, requests)) {
-      if (turn.result === 'claimed') this.turns.push({ owner, turn, commit: commitOf(turn) });
+  async #claim(bootId: BootId, requests: readonly ClaimRequest[]): Promise<void> {
+    const results = await stage.lanes.claim(bootId, requests);
+    for (const [i, turn] of results.entries()) {
+      const request = requests[i];
+      if (turn.result === 'claimed' && request !== undefined)
+        this.turns.push({ bootId, request, turn, commit: commitOf(turn) });
     }
   }
 
-  /** A claim whose answer was late is sent again. */
-  async #repeat(index: number): Promise<void> {
-    const entry = this.requests[index % Math.max(1, this.requests.length)];
-    const bootId = this.workers[entry?.owner ?? -1];
-    if (entry === undefined || bootId === undefined) return;
-    const [turn] = await stage.lanes.claim(bootId, [entry.request]);
-    if (turn?.result === 'claimed') this.turns.push({ owner: entry.owner, turn, commit: commitOf(turn) });
-  }
-
-  async #cancel(index: number): Promise<void> {
-    const event = this.accepted[index % Math.max(1, this.accepted.length)];
+  async #cancel(event: EventId | undefined): Promise<void> {
     if (event === undefined) return;
-    const result = await stage.control.cancelRun(tenant, event);
-    if (result.result === 'cancelled') this.cancelled.add(event);
+    const { result } = await stage.control.cancelRun(tenant, event);
+    if (result === 'cancelled') this.cancelled.add(event);
   }
 
-  /** The leader declares it dead; the process itself goes on and will learn by being refused. A new one takes its place later. */
-  async #kill(index: number): Promise<void> {
-    const bootId = this.workers[index];
-    if (bootId !== undefined) await stage.kill(bootId);
+  /** The leader declares it dead. Its place is taken; what it knew stays known, and is used by nobody but a process that woke too late. */
+  async #kill(index: number, bootId: BootId): Promise<void> {
+    await stage.kill(bootId);
+    for (const entry of this.turns.filter((turn) => turn.bootId === bootId).slice(-1)) await this.#act('commit', entry);
     this.workers[index] = await stage.worker();
   }
 
   /** Everything that was accepted is brought to its end by a healthy worker. */
   async finish(): Promise<void> {
-    for (const bootId of this.workers) if (bootId !== undefined) await stage.kill(bootId);
+    await stage.rows('update tk.workers set state = 3, ended_at = clock_timestamp() where state = 0');
     while ((await stage.repair.interruptLost(100)).length > 0);
     const bootId = await stage.worker();
     for (;;) {
@@ -144,10 +133,10 @@ class World {
       );
     }
   }
+}
 
-  #never(): never {
-    throw new Error('no such lane');
-  }
+function chosen<T>(list: readonly T[], index: number): T | undefined {
+  return list[index % Math.max(1, list.length)];
 }
 
 /** I1, I2: the events that claim to be in work are exactly those of the lane's turn; what is owed a resume exists. */
@@ -174,7 +163,7 @@ async function runRound(sessions: readonly (readonly Step[])[]): Promise<void> {
   await stage.rows('truncate tk.lanes, tk.events, tk.messages, tk.turns, tk.sessions, tk.dedupe_keys cascade');
   const world = new World();
   for (let i = 0; i < WORKERS; i++) world.workers.push(await stage.worker());
-  await world.run({ do: 'accept', lanes: [0, 1, 2, 0, 1, 2, 0] });
+  await world.accept(10, 0);
   await Promise.all(
     sessions.map(async (steps) => {
       for (const step of steps) await world.run(step);
@@ -194,9 +183,9 @@ async function runRound(sessions: readonly (readonly Step[])[]): Promise<void> {
   }
 }
 
-// Seen to fail with: a commit guarded by the number alone, a claim that ignores a running turn, a cancel that leaves the
-// turn's row in the lane, a hand-back that forgets the resume.
+// Seen to fail with a commit that tests less than the pair, an id that names two turns, a hand-back that forgets the
+// resume it ran, and an interrupt that owes none.
 test('whatever processes do, in whatever order: one turn per lane, one effect per event, first in first out, nothing is lost', async () => {
-  const sessions = fc.array(fc.array(stepArbitrary, { minLength: 4, maxLength: 20 }), { minLength: 1, maxLength: 3 });
+  const sessions = fc.array(fc.array(stepArbitrary, { minLength: 10, maxLength: 30 }), { minLength: 1, maxLength: 3 });
   await fc.assert(fc.asyncProperty(sessions, runRound), { numRuns: 40, endOnFailure: true });
 }, 120_000);
