@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { GoodbyeSchema, LiveEventSchema, StopTurnSchema } from './bus.ts';
 import {
   AccountBodySchema,
   AccountListSchema,
@@ -14,6 +15,7 @@ import { EventListSchema, LaneListSchema, PartitionListSchema, WorkerListSchema 
 import { ProblemSchema } from './http/problem.ts';
 import { RunListSchema, TimelineSchema } from './http/runs.ts';
 import { HistorySchema, SessionListSchema } from './http/sessions.ts';
+import { ActivationSchema } from './jobs.ts';
 import { StreamEventSchema } from './stream.ts';
 
 /** Raised whenever a wire schema changes; `version.test.ts` pins what each version looks like. */
@@ -22,19 +24,23 @@ export const WIRE_VERSION = 1;
 const WIRES = {
   accountBody: AccountBodySchema,
   accountList: AccountListSchema,
+  activation: ActivationSchema,
   agentBody: AgentBodySchema,
   agentList: AgentListSchema,
   eventList: EventListSchema,
+  goodbye: GoodbyeSchema,
   history: HistorySchema,
   keyBody: KeyBodySchema,
   keyList: KeyListSchema,
   laneList: LaneListSchema,
+  liveEvent: LiveEventSchema,
   messageAnswer: MessageAnswerSchema,
   messageRequest: MessageRequestSchema,
   partitionList: PartitionListSchema,
   problem: ProblemSchema,
   runList: RunListSchema,
   sessionList: SessionListSchema,
+  stopTurn: StopTurnSchema,
   streamEvent: StreamEventSchema,
   tenantBody: TenantBodySchema,
   tenantList: TenantListSchema,
@@ -42,7 +48,7 @@ const WIRES = {
   workerList: WorkerListSchema,
 };
 
-/** Every HTTP and stream schema as JSON Schema, by name. */
+/** Every schema of what crosses a process boundary as JSON Schema, by name. */
 export function wireSchemas(): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(WIRES).map(([name, schema]) => [
