@@ -2,7 +2,6 @@ export { egressOptions } from './config.ts';
 export {
   createEgress,
   type Egress,
-  type EgressOptions,
   type FetchLimits,
   type SendAnswer,
   type SendRequest,

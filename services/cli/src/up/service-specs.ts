@@ -2,7 +2,6 @@ import type { Environment } from '@turnkeeper/platform/config';
 import type { UpSecrets } from './secrets.ts';
 import type { ServiceKind, ServiceSpec } from './service-process.ts';
 
-const PARTITIONS = 16;
 const WORKER_SLOTS = 5000;
 
 /** The services of a local cluster and the environment of each: on loopback only, sharing stores and secrets. */
@@ -20,7 +19,6 @@ export function serviceSpecs(from: {
 }): ServiceSpec[] {
   const { shell, urls, secrets } = from;
   const defaults = {
-    TURNKEEPER_PARTITIONS: String(PARTITIONS),
     TURNKEEPER_WORKER_SLOTS: String(WORKER_SLOTS),
     TURNKEEPER_EGRESS_ALLOW: 'loopback',
     NODE_COMPILE_CACHE: from.compileCache,
