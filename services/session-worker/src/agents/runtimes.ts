@@ -1,0 +1,28 @@
+import type { AgentRuntime, Clock, RunAgentOptions } from '@turnkeeper/core';
+import type { Metrics } from '@turnkeeper/platform/telemetry';
+import { echoRuntime } from './echo.ts';
+import { type OpenAiOptions, openAiRuntime } from './openai.ts';
+
+export interface RuntimesOptions extends OpenAiOptions {
+  readonly clock: Clock;
+  readonly metrics: Pick<Metrics, 'counter'>;
+}
+
+/**
+ * Every way to run agents, by the name that a configuration gives. None keeps anything between two calls, so a new
+ * version of an agent, or of its secrets, is all that it takes.
+ */
+export function agentRuntimes(options: RuntimesOptions): RunAgentOptions['runtimes'] {
+  const requests = options.metrics.counter('agent_requests_total');
+  const tokens = options.metrics.counter('agent_tokens_total');
+  const counted = (runtime: AgentRuntime): AgentRuntime => ({
+    async run(call) {
+      requests.inc();
+      const reply = await runtime.run(call);
+      if (reply.usage?.inputTokens) tokens.inc({ direction: 'input' }, reply.usage.inputTokens);
+      if (reply.usage?.outputTokens) tokens.inc({ direction: 'output' }, reply.usage.outputTokens);
+      return reply;
+    },
+  });
+  return { echo: counted(echoRuntime(options.clock)), openai: counted(openAiRuntime(options)) };
+}
