@@ -46,7 +46,7 @@ export async function startGuarded(options: GuardedChildOptions): Promise<Guarde
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
   const pid = await pidOf(child, options.program);
-  if (!setpriv) guardByPipe(pid, options.deathSignal);
+  if (!setpriv) guardByPipe(child, pid, options.deathSignal);
   return {
     process: child,
     pid,
@@ -71,7 +71,7 @@ function pidOf(child: ChildProcess, program: string): Promise<number> {
   });
 }
 
-function guardByPipe(pid: number, signal: string): void {
+function guardByPipe(child: ChildProcess, pid: number, signal: string): void {
   const script = 'read -r _; kill -s "$0" "$1"';
   const guard = spawn('/bin/sh', ['-c', script, signal.slice('SIG'.length), String(pid)], {
     env: { PATH: environment()['PATH'] },
@@ -79,4 +79,6 @@ function guardByPipe(pid: number, signal: string): void {
     detached: true,
   });
   guard.unref();
+  // its number may belong to another process later
+  child.once('exit', () => guard.kill('SIGKILL'));
 }
