@@ -21,6 +21,6 @@ export function rateTag(keyPrefix: string, tenantId: TenantId): string {
   return `{${keyPrefix}:rate-${tenantId.at(-1)}}`;
 }
 
-export function rateKey(tag: string, tenantId: TenantId): string {
-  return `${tag}:${tenantId}`;
+export function rateKey(keyPrefix: string, tenantId: TenantId): string {
+  return `${rateTag(keyPrefix, tenantId)}:${tenantId}`;
 }

@@ -26,7 +26,7 @@ interface Group {
 
 /**
  * Lane locks: one key per lane that a worker has in hand, its value the boot id, gone by itself after the time to
- * live. A call costs one script per partition and 500 lanes, all sent at once. They keep rivals quiet and protect
+ * live. A call costs one script per 500 lanes, on a cluster also one per partition, all sent at once. They keep rivals quiet and protect
  * nothing: losing them all (FLUSHALL) costs a few refused claims.
  */
 export class RedisLaneLocks implements LaneLocks {
@@ -104,10 +104,11 @@ export class RedisLaneLocks implements LaneLocks {
     const groups: Group[] = [];
     for (const [i, lane] of lanes.entries()) {
       const partition = this.#partitionOf(lane.slot);
-      let group = open.get(partition);
+      const together = this.#link.isCluster ? partition : 0;
+      let group = open.get(together);
       if (group === undefined || group.keys.length >= KEYS_MAX) {
         group = { keys: [], indices: [] };
-        open.set(partition, group);
+        open.set(together, group);
         groups.push(group);
       }
       group.keys.push(lockKey(partitionTag(this.#link.keyPrefix, partition), lane));

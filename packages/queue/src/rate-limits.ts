@@ -18,7 +18,7 @@ interface Asked {
 
 /**
  * Token buckets of tenants in Redis, by its clock. Requests that arrive in one turn of the event loop are taken
- * together: one script per hash tag, one bucket per tenant, tokens handed out in order of arrival. A bucket at rest is
+ * together: one script (on a cluster one per hash tag), one bucket per tenant, tokens handed out in order of arrival. A bucket at rest is
  * no key. While Redis is away each node grants its share from buckets of its own.
  */
 export class RedisRateLimits implements RateLimits, Disposable {
@@ -52,17 +52,17 @@ export class RedisRateLimits implements RateLimits, Disposable {
   async #flush(): Promise<void> {
     const byTag = new Map<string, Map<TenantId, Asked>>();
     for (const [tenantId, asked] of this.#asked) {
-      const tag = rateTag(this.#options.link.keyPrefix, tenantId);
+      const tag = this.#options.link.isCluster ? rateTag(this.#options.link.keyPrefix, tenantId) : '';
       const group = byTag.get(tag);
       if (group === undefined) byTag.set(tag, new Map([[tenantId, asked]]));
       else group.set(tenantId, asked);
     }
     this.#asked = new Map();
-    await Promise.all([...byTag].map(([tag, group]) => this.#ask(tag, group)));
+    await Promise.all([...byTag.values()].map((group) => this.#ask(group)));
   }
 
-  async #ask(tag: string, group: ReadonlyMap<TenantId, Asked>): Promise<void> {
-    const keys = [...group.keys()].map((tenantId) => rateKey(tag, tenantId));
+  async #ask(group: ReadonlyMap<TenantId, Asked>): Promise<void> {
+    const keys = [...group.keys()].map((tenantId) => rateKey(this.#options.link.keyPrefix, tenantId));
     const args = [...group.values()].flatMap(({ limit, answers }) => [limit.perSecond, limit.burst, answers.length]);
     const reply = await this.#options.link.run((client) => this.#script.run(client, keys, args));
     let at = 0;

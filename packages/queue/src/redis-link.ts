@@ -53,6 +53,7 @@ export class RedisLink implements AsyncDisposable {
   readonly #closing = new AbortController();
   readonly #first = Promise.withResolvers<void>();
   #away = true;
+  #isCluster = true;
   #mayEvict: string | null = null;
   #probing = false;
   #refusalLoggedMs = Number.NEGATIVE_INFINITY;
@@ -89,6 +90,11 @@ export class RedisLink implements AsyncDisposable {
   /** The eviction policy, when it is one under which Redis may drop keys. */
   get mayEvict(): string | null {
     return this.#mayEvict;
+  }
+
+  /** True when the keys of one script must share a hash tag; else one script may do for all partitions. */
+  get isCluster(): boolean {
+    return this.#isCluster;
   }
 
   /** Calls back on each change of `away` until the returned function is called. */
@@ -140,12 +146,12 @@ export class RedisLink implements AsyncDisposable {
 
   async #ask(): Promise<void> {
     while (this.#wanted()) {
-      const policy = await evictionPolicy(this.client);
+      const facts = await askFacts(this.client);
       if (this.client.status !== 'ready') return;
-      if (policy !== null) this.#learnt(policy);
+      if (facts !== null) this.#learnt(facts);
       this.#first.resolve();
       if (this.#away)
-        await this.#options.clock.sleep(policy === null ? PROBE_EVERY_MS : POLICY_EVERY_MS, this.#closing.signal);
+        await this.#options.clock.sleep(facts === null ? PROBE_EVERY_MS : POLICY_EVERY_MS, this.#closing.signal);
     }
   }
 
@@ -153,7 +159,8 @@ export class RedisLink implements AsyncDisposable {
     return this.#away && this.client.status === 'ready' && !this.#closing.signal.aborted;
   }
 
-  #learnt(policy: string): void {
+  #learnt({ policy, isCluster }: Facts): void {
+    this.#isCluster = isCluster;
     const mayEvict = policy === 'noeviction' ? null : policy;
     if (mayEvict !== null && mayEvict !== this.#mayEvict) this.#options.logger.error({}, evictionSentence(mayEvict));
     this.#mayEvict = mayEvict;
@@ -188,12 +195,19 @@ export function connectionOptions({ ids }: Pick<RedisLinkOptions, 'ids'>) {
   } satisfies RedisOptions;
 }
 
-/** Null when Redis did not say. `INFO` works where `CONFIG` is forbidden. */
-async function evictionPolicy(client: Redis): Promise<string | null> {
+interface Facts {
+  readonly policy: string;
+  readonly isCluster: boolean;
+}
+
+/** Null when there was no answer. `INFO` works where `CONFIG` is forbidden. */
+async function askFacts(client: Redis): Promise<Facts | null> {
   try {
-    return /^maxmemory_policy:(\S+)/m.exec(await client.info('memory'))?.[1] ?? 'noeviction';
+    const info = await client.info();
+    const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
+    return { policy, isCluster: /^cluster_enabled:1/m.test(info) };
   } catch {
-    // no answer: the connection says so by itself, or the next probe asks again
+    // the connection says so by itself, or the next probe asks again
     return null;
   }
 }

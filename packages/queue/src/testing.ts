@@ -54,7 +54,7 @@ export function countOutcomes(): Counter & { readonly seen: Record<string, numbe
   };
 }
 
-export const silent: Logger = {
+const silent: Logger = {
   debug: () => undefined,
   info: () => undefined,
   warn: () => undefined,
