@@ -39,7 +39,7 @@ async function bootstrap(root) {
  * Whether node_modules holds what package-lock.json names. npm writes node_modules/.package-lock.json last,
  * so an interrupted installation does not pass; optional packages of other platforms may be missing.
  */
-export function isInstalled(root) {
+function isInstalled(root) {
   const installed = readJson(join(root, 'node_modules', '.package-lock.json'))?.packages;
   if (installed === undefined) return false;
   const { '': _root, ...wanted } = readJson(join(root, 'package-lock.json')).packages;
