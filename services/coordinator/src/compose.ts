@@ -1,13 +1,13 @@
 import { connectBus, NatsControlSignals, PartitionHints } from '@turnkeeper/bus';
 import { combineWakeUps, DatabaseHealth, Leadership } from '@turnkeeper/core';
 import { createProbeServer, type Kit, type Service } from '@turnkeeper/platform/process';
+import { storeGauges } from '@turnkeeper/platform/telemetry';
 import { openRedis, QueuedWakeUps } from '@turnkeeper/queue';
 import { PostgresOwnershipStore, PostgresRepairStore } from '@turnkeeper/storage';
 import type { CoordinatorConfig } from './config.ts';
 import { CoordinatorService } from './coordinator-service.ts';
 import { Databases } from './databases.ts';
 import { LeaderLoop } from './leader/leader-loop.ts';
-import { storeGauges } from './store-gauges.ts';
 import { allSweeps } from './sweeps/all-sweeps.ts';
 import { runSweeps } from './sweeps/run-sweeps.ts';
 

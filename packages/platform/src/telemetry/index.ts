@@ -1,2 +1,3 @@
 export { createLogger, type LogLevel } from './logger.ts';
 export { createMetrics, documentMetrics, type Metrics } from './metrics.ts';
+export { storeGauges } from './store-gauges.ts';

@@ -1,4 +1,4 @@
-import type { Metrics } from '@turnkeeper/platform/telemetry';
+import type { Metrics } from './metrics.ts';
 
 /** Shows whether a store answers this process; call the returned function with each change. */
 export function storeGauges(
