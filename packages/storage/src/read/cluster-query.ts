@@ -7,9 +7,9 @@ import {
   WORKER_STATE,
   type WorkerRecord,
 } from '@turnkeeper/core';
-import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { QueryBuilder } from './queries.ts';
-import { hasStatus, isRunning } from './run-query.ts';
+import { hasStatus, isRunning, laneOfEvent } from './run-query.ts';
 import type { Tables } from './tables.ts';
 
 /** To the microsecond: a cursor that was cut to milliseconds would skip rows. */
@@ -49,10 +49,28 @@ export function selectPartitions(build: QueryBuilder) {
     .orderBy('p.id');
 }
 
-/** By primary key. */
-export function selectLanes(build: QueryBuilder) {
-  return build
+export interface LaneSelection {
+  readonly tenantId: TenantId | undefined;
+  readonly state: LaneState | undefined;
+  /** Only lanes behind this place in the order of their primary key. */
+  readonly after: { readonly slot: string; readonly tenantId: string; readonly laneId: string } | undefined;
+  readonly limit: number;
+}
+
+/** By primary key. The page is cut before anything is joined to it: see `laneOfEvent`. */
+export function selectLanes(build: QueryBuilder, { tenantId, state, after, limit }: LaneSelection) {
+  const page = build
     .selectFrom('tk.lanes as l')
+    .selectAll('l')
+    .$if(tenantId !== undefined, (q) => q.where('l.tenant_id', '=', tenantId ?? ''))
+    .$if(state !== undefined, (q) => q.where((of) => hasLaneState(of, state ?? 'running')))
+    .where((of) => (after === undefined ? of.lit(true) : isBehind(after)))
+    .orderBy('l.slot')
+    .orderBy('l.tenant_id')
+    .orderBy('l.id')
+    .limit(limit);
+  return build
+    .selectFrom(page.as('l'))
     .innerJoin('tk.tenants as t', 't.id', 'l.tenant_id')
     .innerJoin('tk.agents as a', (join) =>
       join.onRef('a.tenant_id', '=', 'l.tenant_id').onRef('a.id', '=', 'l.agent_id'),
@@ -78,7 +96,7 @@ function unfinished(of: OfLane) {
     .where('e.state', '<', EVENT_STATE.ok);
 }
 
-export function hasLaneState(of: OfLane, state: LaneState) {
+function hasLaneState(of: OfLane, state: LaneState) {
   switch (state) {
     case 'running':
       return of('l.turn_id', 'is not', null);
@@ -101,41 +119,50 @@ export interface EventSelection {
   readonly limit: number;
 }
 
-/** Newest first: of each tenant as many as are asked for, by the index that leads with the tenant, then the newest of those. */
+/**
+ * Newest first: of each tenant as many as are asked for, by the index that leads with the tenant, then the newest of
+ * those. Only what a status needs of the lane is looked up for every candidate.
+ */
 export function selectEvents(build: QueryBuilder, { tenantId, status, below, limit }: EventSelection) {
-  return build
+  const page = build
     .selectFrom('tk.tenants as t')
     .innerJoinLateral(
       (from) =>
         from
           .selectFrom('tk.events as e')
-          .innerJoin('tk.lanes as l', (join) =>
-            join
-              .onRef('l.slot', '=', 'e.slot')
-              .onRef('l.tenant_id', '=', 'e.tenant_id')
-              .onRef('l.id', '=', 'e.lane_id'),
-          )
-          .select(['e.id', 'e.tenant_id', 'l.key', 'e.kind', 'e.state', 'e.attempts', isRunning.as('is_running')])
-          .select(['e.accepted_at', 'e.accepted_by', 'e.settled_at'])
-          .select(
-            sql<Date | null>`case when ${isRunning} then l.turn_started_at else e.started_at end`.as('started_at'),
-          )
+          .selectAll('e')
           .whereRef('e.tenant_id', '=', 't.id')
           .$if(below !== undefined, (q) => q.where('e.id', '<', below ?? ''))
-          .$if(status !== undefined, (q) => q.where((of) => hasStatus(of, status ?? 'queued')))
+          .$if(status !== undefined, (q) =>
+            q
+              .innerJoinLateral(
+                (lane) => laneOfEvent(lane).as('l'),
+                (join) => join.onTrue(),
+              )
+              .where((of) => hasStatus(of, status ?? 'queued')),
+          )
           .orderBy('e.id', 'desc')
           .limit(limit)
           .as('v'),
       (join) => join.onTrue(),
     )
-    .select(['v.id', 'v.tenant_id', 't.name as tenant_name', 'v.key', 'v.kind', 'v.state', 'v.attempts'])
-    .select(['v.is_running', 'v.accepted_at', 'v.accepted_by', 'v.started_at', 'v.settled_at'])
+    .selectAll('v')
+    .select('t.name as tenant_name')
     .$if(tenantId !== undefined, (q) => q.where('t.id', '=', tenantId ?? ''))
     .orderBy('v.id', 'desc')
     .limit(limit);
+  return build
+    .selectFrom(page.as('e'))
+    .innerJoinLateral(
+      (from) => laneOfEvent(from).as('l'),
+      (join) => join.onTrue(),
+    )
+    .select(['e.id', 'e.tenant_id', 'e.tenant_name', 'l.key', 'e.kind', 'e.state', 'e.attempts'])
+    .select(['e.accepted_at', 'e.accepted_by', 'e.settled_at', isRunning.as('is_running')])
+    .select(sql<Date | null>`case when ${isRunning} then l.turn_started_at else e.started_at end`.as('started_at'))
+    .orderBy('e.id', 'desc');
 }
 
-/** Lanes behind this place in the order of their primary key. */
-export function isBehind(slot: string, tenantId: string, laneId: string) {
-  return sql<SqlBool>`(l.slot, l.tenant_id, l.id) > (${slot}::smallint, ${tenantId}::uuid, ${laneId}::uuid)`;
+function isBehind({ slot, tenantId, laneId }: NonNullable<LaneSelection['after']>) {
+  return sql<boolean>`(l.slot, l.tenant_id, l.id) > (${slot}::smallint, ${tenantId}::uuid, ${laneId}::uuid)`;
 }

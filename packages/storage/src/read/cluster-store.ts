@@ -22,15 +22,7 @@ import {
 } from '@turnkeeper/core';
 import { type SqlBool, sql } from 'kysely';
 import type { Database } from '../database.ts';
-import {
-  hasLaneState,
-  hasWorkerState,
-  isBehind,
-  selectEvents,
-  selectLanes,
-  selectPartitions,
-  selectWorkers,
-} from './cluster-query.ts';
+import { hasWorkerState, selectEvents, selectLanes, selectPartitions, selectWorkers } from './cluster-query.ts';
 import { pageOf } from './page.ts';
 import { type QueryBuilder, queryBuilder, type RowOf, runQuery } from './queries.ts';
 import { runStatusOf } from './run-query.ts';
@@ -77,13 +69,8 @@ export class ClusterStore implements ClusterReads {
     filter: PageRequest & { readonly tenantId?: TenantId | undefined; readonly state?: LaneState | undefined },
   ): Promise<Page<LaneRecord>> {
     const { tenantId, state, limit } = filter;
-    const [slot, tenant, lane] =
-      filter.cursor === undefined ? [] : decodeCursor('lanes', filter.cursor, ['integer', 'uuid', 'uuid']);
-    const query = selectLanes(this.#build)
-      .$if(tenantId !== undefined, (q) => q.where('l.tenant_id', '=', tenantId ?? ''))
-      .$if(state !== undefined, (q) => q.where((of) => hasLaneState(of, state ?? 'running')))
-      .$if(slot !== undefined, (q) => q.where(isBehind(slot ?? '', tenant ?? '', lane ?? '')))
-      .limit(limit + 1);
+    const after = filter.cursor === undefined ? undefined : lanePlaceOf(filter.cursor);
+    const query = selectLanes(this.#build, { tenantId, state, after, limit: limit + 1 });
     const rows = await runQuery(this.#database, query);
     return pageOf(rows.map(laneOf), limit, (last) =>
       encodeCursor('lanes', [String(last.slot), last.tenantId, last.laneId]),
@@ -99,6 +86,11 @@ export class ClusterStore implements ClusterReads {
     const rows = await runQuery(this.#database, query);
     return pageOf(rows.map(eventOf), limit, (last) => encodeCursor('events', [last.eventId]));
   }
+}
+
+function lanePlaceOf(cursor: string) {
+  const [slot = '', tenantId = '', laneId = ''] = decodeCursor('lanes', cursor, ['integer', 'uuid', 'uuid']);
+  return { slot, tenantId, laneId };
 }
 
 type WorkerFilterState = WorkerRecord['state'] | 'open' | undefined;

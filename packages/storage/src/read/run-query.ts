@@ -15,18 +15,33 @@ import type { QueryBuilder, RowOf } from './queries.ts';
 import { nameOf } from './state-names.ts';
 import type { Tables } from './tables.ts';
 
-/** Both aliases of every statement about runs: the event and its lane. */
-export type RunTables = Tables & { e: Tables['tk.events']; l: Tables['tk.lanes'] };
+export type EventTables = Tables & { e: Tables['tk.events'] };
 
 /** "Running" is derived: the lane has a turn and the event is one of its. `resuming` shows as running, too. */
 export const isRunning = sql<boolean>`(e.state in (0, 1) and l.turn_id is not null and e.ord = any (l.turn_ords))`;
+
+/**
+ * The lane of an event. Its key is known whole, and a limit of one lets no planner think otherwise: a plain join is
+ * guessed to find next to nothing, and then every lane of the tenant is read and sorted for one page.
+ */
+export function laneOfEvent(from: ExpressionBuilder<EventTables, 'e'>) {
+  return from
+    .selectFrom('tk.lanes as z')
+    .select(['z.key', 'z.agent_id', 'z.turn_id', 'z.turn_ords', 'z.session_id', 'z.boot_id', 'z.seq'])
+    .select(['z.turn_seq', 'z.turn_started_at', 'z.turn_reason'])
+    .whereRef('z.slot', '=', 'e.slot')
+    .whereRef('z.tenant_id', '=', 'e.tenant_id')
+    .whereRef('z.id', '=', 'e.lane_id')
+    .limit(1);
+}
 
 /** Events with their lanes and, where a turn settled them, its reply. */
 export function selectRuns(build: QueryBuilder) {
   return build
     .selectFrom('tk.events as e')
-    .innerJoin('tk.lanes as l', (join) =>
-      join.onRef('l.slot', '=', 'e.slot').onRef('l.tenant_id', '=', 'e.tenant_id').onRef('l.id', '=', 'e.lane_id'),
+    .innerJoinLateral(
+      (from) => laneOfEvent(from).as('l'),
+      (join) => join.onTrue(),
     )
     .leftJoinLateral(
       (from) =>
@@ -107,8 +122,18 @@ export function runStatusOf(state: number, runs: boolean): RunStatus {
 }
 
 /** The rows whose run has this status. */
-export function hasStatus(of: ExpressionBuilder<RunTables, 'e' | 'l'>, status: RunStatus) {
+export function hasStatus(of: ExpressionBuilder<EventTables, 'e'>, status: RunStatus) {
   if (status === 'running') return of.or([of('e.state', '=', EVENT_STATE.resuming), sql<SqlBool>`${isRunning}`]);
   if (status === 'queued') return of.and([of('e.state', '=', EVENT_STATE.queued), sql<SqlBool>`not ${isRunning}`]);
   return of('e.state', '=', EVENT_STATE[status]);
+}
+
+/** The rows of the lanes of this key: few, so the search begins with them. */
+export function isOfKey(of: ExpressionBuilder<EventTables, 'e'>, tenantId: TenantId, key: string) {
+  const lanes = of
+    .selectFrom('tk.lanes as k')
+    .select(['k.slot', 'k.id'])
+    .where('k.tenant_id', '=', tenantId)
+    .where('k.key', '=', key);
+  return of(of.refTuple('e.slot', 'e.lane_id'), 'in', lanes.$asTuple('slot', 'id'));
 }

@@ -12,7 +12,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { pageOf } from './page.ts';
 import { asTenant, asTenants, type QueryBuilder, queryBuilder } from './queries.ts';
-import { hasStatus, runOf, selectRuns } from './run-query.ts';
+import { hasStatus, isOfKey, runOf, selectRuns } from './run-query.ts';
 
 export interface RunStoreOptions {
   /** On the role `tk_api`: one tenant at a time. */
@@ -46,7 +46,7 @@ export class RunStore implements RunReads {
       .where('e.tenant_id', '=', tenantId)
       .$if(after !== undefined, (q) => q.where('e.id', '<', after ?? ''))
       .$if(filter.agentId !== undefined, (q) => q.where('l.agent_id', '=', filter.agentId ?? ''))
-      .$if(filter.sessionKey !== undefined, (q) => q.where('l.key', '=', filter.sessionKey ?? ''))
+      .$if(filter.sessionKey !== undefined, (q) => q.where((of) => isOfKey(of, tenantId, filter.sessionKey ?? '')))
       .$if(filter.status !== undefined, (q) => q.where((of) => hasStatus(of, filter.status ?? 'queued')))
       .orderBy('e.id', 'desc')
       .limit(filter.limit + 1);

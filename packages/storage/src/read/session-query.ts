@@ -24,19 +24,37 @@ const CHANNEL = sql<string>`case when ${KIND} in ('cron', 'hook', 'node') then '
 /** To the microsecond: a cursor that was cut to milliseconds would skip rows. */
 const CREATED = sql<string>`to_char(l.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** Lanes with the agent's name and one session: the current one, or the one of this id. */
+/**
+ * Lanes with the agent's name and one session: the current one, or the one of this id. Both by their whole keys and with
+ * a limit of one: see `laneOfEvent`.
+ */
 export function selectSessions(build: QueryBuilder, which: 'current' | SessionId = 'current') {
   return build
     .selectFrom('tk.lanes as l')
-    .innerJoin('tk.agents as a', (join) =>
-      join.onRef('a.tenant_id', '=', 'l.tenant_id').onRef('a.id', '=', 'l.agent_id'),
+    .innerJoinLateral(
+      (from) =>
+        from
+          .selectFrom('tk.agents as g')
+          .select('g.name')
+          .whereRef('g.tenant_id', '=', 'l.tenant_id')
+          .whereRef('g.id', '=', 'l.agent_id')
+          .limit(1)
+          .as('a'),
+      (join) => join.onTrue(),
     )
-    .leftJoin('tk.sessions as s', (join) => {
-      const sameLane = join.onRef('s.slot', '=', 'l.slot').onRef('s.tenant_id', '=', 'l.tenant_id');
-      return which === 'current'
-        ? sameLane.onRef('s.id', '=', 'l.session_id')
-        : sameLane.onRef('s.lane_id', '=', 'l.id').on('s.id', '=', which);
-    })
+    .leftJoinLateral(
+      (from) =>
+        from
+          .selectFrom('tk.sessions as x')
+          .select(['x.id', 'x.status', 'x.created_at', 'x.ended_at'])
+          .whereRef('x.slot', '=', 'l.slot')
+          .whereRef('x.tenant_id', '=', 'l.tenant_id')
+          .whereRef('x.lane_id', '=', 'l.id')
+          .where((of) => of('x.id', '=', which === 'current' ? of.ref('l.session_id') : of.val(which)))
+          .limit(1)
+          .as('s'),
+      (join) => join.onTrue(),
+    )
     .select([
       'l.slot',
       'l.tenant_id',
@@ -77,6 +95,18 @@ export function sessionOf(row: SessionRow): SessionRecord {
     createdAt: row.session_created_at ?? row.lane_created_at,
     updatedAt: isPast ? (row.ended_at ?? row.lane_created_at) : row.last_activity_at,
   };
+}
+
+/** One generation, whichever lane it belongs to: the search begins with it. */
+export function selectById(build: QueryBuilder, tenantId: TenantId, sessionId: SessionId) {
+  const lanes = build
+    .selectFrom('tk.sessions as k')
+    .select(['k.slot', 'k.lane_id'])
+    .where('k.tenant_id', '=', tenantId)
+    .where('k.id', '=', sessionId);
+  return selectSessions(build, sessionId)
+    .where('l.tenant_id', '=', tenantId)
+    .where((of) => of(of.refTuple('l.slot', 'l.id'), 'in', lanes.$asTuple('slot', 'lane_id')));
 }
 
 export function selectByKey(

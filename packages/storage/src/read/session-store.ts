@@ -23,7 +23,7 @@ import {
 } from './history-query.ts';
 import { pageOf } from './page.ts';
 import { asTenant, type QueryBuilder, queryBuilder } from './queries.ts';
-import { selectByKey, selectFiltered, selectSessions, sessionOf } from './session-query.ts';
+import { selectById, selectByKey, selectFiltered, sessionOf } from './session-query.ts';
 
 const LIST = 'sessions';
 const HISTORY = 'history';
@@ -40,9 +40,7 @@ export class SessionStore implements SessionReads {
   async find(tenantId: TenantId, selector: SessionSelector): Promise<SessionRecord | 'missing' | 'ambiguous'> {
     const query =
       selector.by === 'id'
-        ? selectSessions(this.#build, selector.sessionId)
-            .where('l.tenant_id', '=', tenantId)
-            .where('s.id', '=', selector.sessionId)
+        ? selectById(this.#build, tenantId, selector.sessionId)
         : selectByKey(this.#build, tenantId, selector);
     const [row, second] = await asTenant(this.#database, tenantId, (run) => run(query.limit(2)));
     if (!row) return 'missing';
