@@ -233,9 +233,8 @@ create table tk.turns (                          -- one row, written by whatever
   usage jsonb,
   started_at timestamptz not null,
   ended_at timestamptz not null default clock_timestamp(),
-  primary key (slot, tenant_id, id));
+  primary key (slot, tenant_id, lane_id, seq));
 create index turns_id on tk.turns (id);
-create index turns_lane on tk.turns (slot, tenant_id, lane_id, seq);
 
 create table tk.inputs (                         -- a turn that waits for a person
   slot smallint not null,

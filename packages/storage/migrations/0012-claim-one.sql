@@ -27,16 +27,16 @@ begin
     v_answer := 'held';
   else
     if v_lane.resume_of is not null then
-      v_ords := array(select e.ord from tk.events e where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.state = 1 order by e.ord);
+      v_ords := array(select e.ord from tk.events e where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.state < 10 and e.state = 1 order by e.ord);
       v_reason := 1;
     end if;
     if coalesce(cardinality(v_ords), 0) = 0 then
       select array[e.ord], case e.kind when 2 then 2 else 0 end into v_ords, v_reason
-        from tk.events e where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.state = 0 order by e.ord limit 1;
+        from tk.events e where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.state < 10 and e.state = 0 order by e.ord limit 1;
     end if;
     if v_ords is null then
       v_answer := 'empty';
-    elsif exists (select 1 from tk.turns y where y.slot = p_slot and y.tenant_id = p_tenant and y.id = p_turn) then
+    elsif exists (select 1 from tk.turns y where y.id = p_turn) then
       v_answer := 'skipped';                  -- an id names one turn
     end if;
   end if;

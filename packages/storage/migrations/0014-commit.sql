@@ -30,25 +30,24 @@ begin
         resumes = case when q.ts in (1, 2) then 0 else z.resumes end, resume_pending = case when q.ts in (1, 2) then null else z.resume_pending end
     from q where z.ctid = q.c and z.fence = q.f and z.turn_id = q.n
     returning q.*, z.session_id, z.seq, z.agent_id, z.boot_id, z.turn_ords, z.turn_seq, z.turn_started_at, z.turn_reason, z.turn_resume_of),
-  x as materialized (
-    select ln.o, ln.n, ln.es, ln.er, ln.session_id, ln.seq, ln.turn_seq, ln.turn_started_at, e.c, e.id, w.ord, e.traceparent
-    from ln cross join lateral unnest(ln.turn_ords) w(ord)
+  own as materialized (
+    select ln.*, x.*, (case ln.ow when 1 then case when before.owed then 0 else 1 end else ln.ow end)::smallint ds
+    from ln
     cross join lateral (
-      select e.ctid c, e.id, e.traceparent from tk.events e
-      where e.slot = ln.s and e.tenant_id = ln.t and e.lane_id = ln.l and e.ord = w.ord limit 1) e),
+      select array_agg(e.c order by w.ord) cs, array_agg(e.id order by w.ord) ids, (array_agg(e.traceparent order by w.ord))[1] traceparent
+      from unnest(ln.turn_ords) w(ord)
+      cross join lateral (
+        select e.ctid c, e.id, e.traceparent from tk.events e
+        where e.slot = ln.s and e.tenant_id = ln.t and e.lane_id = ln.l and e.ord = w.ord limit 1) e) x
+    left join lateral (
+      select true owed from tk.messages y
+      where y.slot = ln.s and y.tenant_id = ln.t and y.lane_id = ln.l and y.dstate in (0, 1, 4) and not (y.dstate = 4 and y.drecovered) limit 1) before on ln.ow = 1),
   ev as (
     update tk.events e
     set state = x.es, attempts = e.attempts + 1, turn_id = x.n, session_id = x.session_id, seq = coalesce(e.seq, x.turn_seq), end_seq = x.seq,
         error = x.er, started_at = x.turn_started_at, settled_at = v_now
-    from x where e.ctid = x.c and e.state + 0 < 2),      -- "+ 0": not through the index on unfinished events
-  own as materialized (
-    select ln.*, r.ids, r.traceparent,
-           (case ln.ow when 1 then case when free.no then 0 else 1 end else ln.ow end)::smallint ds
-    from ln
-    join (select x.o, array_agg(x.id order by x.ord) ids, (array_agg(x.traceparent order by x.ord))[1] traceparent from x group by x.o) r on r.o = ln.o
-    left join lateral (
-      select true no from tk.messages y
-      where y.slot = ln.s and y.tenant_id = ln.t and y.lane_id = ln.l and y.dstate in (0, 1, 4) and not (y.dstate = 4 and y.drecovered) limit 1) free on ln.ow = 1),
+    from (select own.*, u.c event_c from own cross join lateral unnest(own.cs) u(c)) x
+    where e.ctid = x.event_c and e.state + 0 < 2),      -- "+ 0": not through the index on open events
   tu as (
     insert into tk.turns (slot, tenant_id, lane_id, id, fence, boot_id, state, reason, resume_of, agent_id, agent_version, session_id, ords, event_ids,
                           seq, end_seq, error, usage, started_at, ended_at)
@@ -60,16 +59,16 @@ begin
            ds, case ds when 1 then p_boot end, case ds when 0 then 0 when 1 then 1 end, case ds when 2 then 'run' end, case ds when 2 then v_now end, traceparent
     from own where b is not null)
   select o::int, 'ok', seq,
-         exists (select 1 from tk.events y where y.slot = own.s and y.tenant_id = own.t and y.lane_id = own.l and y.state = 0 and y.ord <> all (own.turn_ords)),
+         exists (select 1 from tk.events y where y.slot = own.s and y.tenant_id = own.t and y.lane_id = own.l and y.state < 10 and y.state = 0 and y.ord <> all (own.turn_ords)),
          v_now, case when b is not null then ds end
   from own
   union all
   select q.o::int, case when t.id is null then 'stale' else 'again' end, t.end_seq,
-         exists (select 1 from tk.events y where y.slot = q.s and y.tenant_id = q.t and y.lane_id = q.l and y.state = 0),
+         exists (select 1 from tk.events y where y.slot = q.s and y.tenant_id = q.t and y.lane_id = q.l and y.state < 10 and y.state = 0),
          t.ended_at,
          case when m.dstate = 1 and (m.dboot <> p_boot or m.dattempt <> 1) then 0::smallint else m.dstate end
   from q
-  left join lateral (select t.* from tk.turns t where t.slot = q.s and t.tenant_id = q.t and t.id = q.n and t.state = q.ts limit 1) t on true
+  left join lateral (select t.* from tk.turns t where t.id = q.n and t.state = q.ts limit 1) t on true
   left join lateral (
     select m.dstate, m.dboot, m.dattempt from tk.messages m
     where m.slot = q.s and m.tenant_id = q.t and m.lane_id = q.l and m.seq = t.end_seq and m.n = 0 limit 1) m on true

@@ -20,12 +20,15 @@ begin
     set fence = z.fence + 1, seq = z.seq + 1, turn_id = null, resume_of = q.ro, resume_pending = coalesce(q.pe, z.resume_pending), resumes = q.re, suspended = q.su
     from q where z.ctid = q.c and z.turn_id = q.n
     returning q.*, z.slot s, z.tenant_id t, z.id l, z.session_id, z.seq, z.fence, z.agent_id, z.boot_id, z.turn_ords, z.turn_seq, z.turn_started_at, z.turn_reason, z.turn_resume_of),
-  x as materialized (
-    select ln.o, ln.n, ln.es, ln.er, ln.session_id, ln.seq, ln.turn_seq, ln.turn_started_at, e.c, e.id, w.ord, e.account_id, e.traceparent
-    from ln cross join lateral unnest(ln.turn_ords) w(ord)
-    cross join lateral (
-      select e.ctid c, e.id, e.account_id, e.traceparent from tk.events e
-      where e.slot = ln.s and e.tenant_id = ln.t and e.lane_id = ln.l and e.ord = w.ord limit 1) e),
+  own as materialized (
+    select ln.*, x.*
+    from ln cross join lateral (
+      select array_agg(e.c order by w.ord) cs, array_agg(e.id order by w.ord) ids,
+             (array_agg(e.account_id order by w.ord))[1] account_id, (array_agg(e.traceparent order by w.ord))[1] traceparent
+      from unnest(ln.turn_ords) w(ord)
+      cross join lateral (
+        select e.ctid c, e.id, e.account_id, e.traceparent from tk.events e
+        where e.slot = ln.s and e.tenant_id = ln.t and e.lane_id = ln.l and e.ord = w.ord limit 1) e) x),
   ev as (
     update tk.events e
     set state = x.es, attempts = e.attempts + 1, turn_id = x.n, error = x.er,
@@ -34,12 +37,8 @@ begin
         started_at = case when x.es > 0 then x.turn_started_at end,
         end_seq = case when x.es >= 10 then x.seq end,
         settled_at = case when x.es >= 10 then v_now end
-    from x where e.ctid = x.c and e.state + 0 < 2),
-  own as materialized (
-    select ln.*, r.ids, r.account_id, r.traceparent
-    from ln join (
-      select x.o, array_agg(x.id order by x.ord) ids, (array_agg(x.account_id order by x.ord))[1] account_id, (array_agg(x.traceparent order by x.ord))[1] traceparent
-      from x group by x.o) r on r.o = ln.o),
+    from (select own.*, u.c event_c from own cross join lateral unnest(own.cs) u(c)) x
+    where e.ctid = x.event_c and e.state + 0 < 2),
   tu as (
     insert into tk.turns (slot, tenant_id, lane_id, id, fence, boot_id, state, reason, resume_of, agent_id, session_id, ords, event_ids,
                           seq, end_seq, error, started_at, ended_at)

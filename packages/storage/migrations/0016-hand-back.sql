@@ -30,8 +30,8 @@ begin
     from tk.end_turns(v_c, array_fill(6::smallint, array[v_all]), v_event_state, array_fill(null::jsonb, array[v_all]), v_resume_of, v_pending, v_resumes,
                       array_fill(false, array[v_all])) x;
   return query select q.o::int
-    from unnest(p_slot, p_tenant, p_turn) with ordinality q(s, t, n, o)
-    cross join lateral (select 1 from tk.turns t where t.slot = q.s and t.tenant_id = q.t and t.id = q.n and t.state = 6 limit 1) t
+    from unnest(p_turn) with ordinality q(n, o)
+    cross join lateral (select 1 from tk.turns t where t.id = q.n and t.state = 6 limit 1) t
     where v_i is null or q.o <> all (v_i);
 end $f$;
 

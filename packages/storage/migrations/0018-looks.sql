@@ -11,7 +11,7 @@ begin
     cross join lateral (select z.* from tk.lanes z where z.slot = q.s and z.tenant_id = q.t and z.id = q.l limit 1) z
     where z.turn_id is null and not z.paused and z.waits_for is null
       and (z.resume_of is not null
-        or exists (select 1 from tk.events e where e.slot = q.s and e.tenant_id = q.t and e.lane_id = q.l and e.state = 0));
+        or exists (select 1 from tk.events e where e.slot = q.s and e.tenant_id = q.t and e.lane_id = q.l and e.state < 10 and e.state = 0));
 end $f$;
 
 -- does this turn still run, by its lane's row?

@@ -80,6 +80,8 @@ export class Database {
       max: options.poolMax,
       application_name: options.applicationName,
       connectionTimeoutMillis: ACQUIRE_MS,
+      // an idle connection keeps what it has prepared and planned
+      idleTimeoutMillis: 0,
       query_timeout: Number(settings.statement_timeout) + ANSWER_SLACK_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,

@@ -63,18 +63,21 @@ test('the engine is held to the tenants of its batch by the hashed form of the p
   }
 });
 
-test('functions may be called by the roles that need them and nobody else, and those that see all tenants change nothing', async () => {
-  expect(
-    await stage.rows(
-      "select proname from pg_proc where pronamespace = 'tk'::regnamespace and has_function_privilege('public', oid, 'execute')",
-    ),
-  ).toEqual([]);
-  const definers = await stage.rows<{ proname: string; owner: string; provolatile: string; proconfig: string[] }>(
-    "select proname, pg_get_userbyid(proowner) as owner, provolatile, proconfig from pg_proc where pronamespace = 'tk'::regnamespace and prosecdef order by proname",
+test('functions may be called by the roles that need them and nobody else', async () => {
+  const open =
+    "select proname from pg_proc where pronamespace = 'tk'::regnamespace and has_function_privilege('public', oid, 'execute')";
+  expect(await stage.rows(open)).toEqual([]);
+});
+
+test('what goes over all tenants changes nothing and gives out ids and times, never contents', async () => {
+  const definers = await stage.rows<{ name: string; result: string }>(
+    `select proname as name, pg_get_userbyid(proowner) as owner, provolatile, proconfig, pg_get_function_result(oid) as result
+     from pg_proc where pronamespace = 'tk'::regnamespace and prosecdef`,
   );
-  expect(definers.map((row) => row.proname)).toEqual(['owed_heads', 'running', 'scan']);
+  expect(definers.map((row) => row.name)).toEqual(expect.arrayContaining(['owed_heads', 'running', 'scan']));
   for (const row of definers) {
     expect(row).toMatchObject({ owner: 'tk_sweep', provolatile: 's', proconfig: ['search_path=pg_catalog, pg_temp'] });
+    expect(row.result, row.name).not.toMatch(/json|text|bytea|record/);
   }
 });
 
@@ -165,14 +168,4 @@ test('an event cannot point at the lane of another tenant', async () => {
   await expect(stage.rows(insert, [lane.slot, globex, lane.laneId, freshId()])).rejects.toMatchObject({
     code: '23503',
   });
-});
-
-test('what goes over all tenants gives out ids, never contents', async () => {
-  for (const name of ['scan', 'running', 'owed_heads']) {
-    const [row] = await stage.rows<{ result: string }>(
-      "select pg_get_function_result(oid) as result from pg_proc where pronamespace = 'tk'::regnamespace and proname = $1",
-      [name],
-    );
-    expect(row?.result).not.toMatch(/jsonb|text|bytea/);
-  }
 });
