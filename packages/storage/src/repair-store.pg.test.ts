@@ -245,9 +245,16 @@ test('the load of every tenant is measured without what runs, and a tenant with 
   const load = await stage.intake.queuedPerTenant();
   expect(load.get(other)).toMatchObject({ queued: 2 });
   expect(load.get(other)?.ageMs).toBeLessThan(60_000);
+  expect(await stage.repair.measureCluster()).toEqual({
+    eventsQueued: 3,
+    deliveriesUnknown: 0,
+    deliveryOldestMs: null,
+  });
   await stage.commit(worker, turn);
-  await stage.commit(worker, await stage.claim(worker, small));
+  const owed = { kind: 'send', accountId: freshId<AccountId>(), sendNow: false } as const;
+  await stage.commit(worker, await stage.claim(worker, small), { owed });
   await stage.repair.measureLoad(10);
+  expect(await stage.repair.measureCluster()).toMatchObject({ eventsQueued: 2, deliveryOldestMs: expect.any(Number) });
   expect((await stage.intake.queuedPerTenant()).has(tenant)).toBe(false);
 });
 

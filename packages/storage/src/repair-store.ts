@@ -1,5 +1,6 @@
 import type {
   BootId,
+  ClusterLoad,
   InterruptedTurn,
   LaneId,
   LaneRef,
@@ -38,6 +39,14 @@ const FREE_PARTITIONS = {
   text: `update tk.partitions p set owner = null, epoch = p.epoch + 1, changed_at = clock_timestamp()
     where p.owner is not null and not exists (select 1 from tk.workers o where o.boot_id = p.owner and o.state in (0, 1))
     returning p.id`,
+};
+// the states are named twice so that the partial index of what is owed is used
+const MEASURE_CLUSTER = {
+  name: 'measure_cluster',
+  text: `select (select coalesce(sum(l.queued), 0) from tk.tenant_load l)::double precision as queued,
+      (select count(*) from tk.messages m where m.dstate in (0, 1, 4) and m.dstate = 4)::int as unknown,
+      (select extract(epoch from clock_timestamp() - min(m.at)) * 1000 from tk.messages m
+        where m.dstate in (0, 1, 4) and m.dstate in (0, 1))::double precision as oldest_ms`,
 };
 const INTERRUPT_LOST = call('interrupt_lost', 3);
 const REPAIR_DELIVERIES = call('repair_deliveries', 2);
@@ -130,6 +139,18 @@ export class PostgresRepairStore implements RepairStore {
       oldestReadyMs: row.oldest_ready_ms,
       quotaUsedRatio: row.quota_ratio,
     }));
+  }
+
+  async measureCluster(): Promise<ClusterLoad> {
+    const [row] = await this.#database.query<{ queued: number; unknown: number; oldest_ms: number | null }>(
+      MEASURE_CLUSTER,
+      [],
+    );
+    return {
+      eventsQueued: row?.queued ?? 0,
+      deliveriesUnknown: row?.unknown ?? 0,
+      deliveryOldestMs: row?.oldest_ms ?? null,
+    };
   }
 
   async deleteExpired(limits: {

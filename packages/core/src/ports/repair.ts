@@ -19,6 +19,15 @@ export interface TenantLoad {
   readonly quotaUsedRatio: number;
 }
 
+/** What the whole cluster owes, for the leader's metrics. */
+export interface ClusterLoad {
+  /** Events that wait for a turn, as last measured per tenant. */
+  readonly eventsQueued: number;
+  readonly deliveriesUnknown: number;
+  /** Age of the oldest reply that is not delivered and may still be; null when none is owed. */
+  readonly deliveryOldestMs: number | null;
+}
+
 /** What only the coordinator's leader does. Each call is safe to repeat and safe with two leaders at once. */
 export interface RepairStore {
   /** Takes or renews the lease `name`, compare-and-set on the database clock; true when held by me. */
@@ -40,6 +49,8 @@ export interface RepairStore {
   freePartitions(): Promise<number[]>;
   /** Queued events per tenant into tenant_load; returns the `top` busiest tenants, those with most in the queue first. */
   measureLoad(top: number): Promise<TenantLoad[]>;
+  /** @throws StoreError */
+  measureCluster(): Promise<ClusterLoad>;
   /** Deletes rows past retention in small batches; returns rows deleted per table. */
   deleteExpired(limits: {
     readonly settledDays: number;

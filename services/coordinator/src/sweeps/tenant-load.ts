@@ -3,14 +3,14 @@ import type { Metrics } from '@turnkeeper/platform/telemetry';
 import type { Sweep } from './sweep.ts';
 
 export interface TenantLoadOptions {
-  readonly repair: Pick<RepairStore, 'measureLoad'>;
+  readonly repair: Pick<RepairStore, 'measureLoad' | 'measureCluster'>;
   readonly metrics: Pick<Metrics, 'gauge'>;
 }
 
 /** Series per metric: the busiest tenants only. */
 const TENANTS_MAX = 50;
 
-/** Counts what each tenant has in the queue: for the caps that every ingress keeps, and for the leader's tenant series. */
+/** Counts what each tenant has in the queue: for the caps that every ingress keeps, and for what only the leader tells. */
 export function tenantLoad({ metrics, repair }: TenantLoadOptions): Sweep {
   const queued = metrics.gauge('tenant_events_queued');
   const running = metrics.gauge('tenant_turns_running');
@@ -19,6 +19,9 @@ export function tenantLoad({ metrics, repair }: TenantLoadOptions): Sweep {
   const clear = () => {
     for (const gauge of [queued, running, oldest, quota]) gauge.clear();
   };
+  const clusterQueued = metrics.gauge('events_queued');
+  const unknown = metrics.gauge('deliveries_unknown');
+  const oldestOwed = metrics.gauge('delivery_pending_oldest_seconds');
   return {
     name: 'tenant-load',
     deadlineMs: 10_000,
@@ -32,8 +35,15 @@ export function tenantLoad({ metrics, repair }: TenantLoadOptions): Sweep {
         oldest.set((load.oldestReadyMs ?? 0) / 1000, labels);
         quota.set(load.quotaUsedRatio, labels);
       }
+      const cluster = await repair.measureCluster();
+      clusterQueued.set(cluster.eventsQueued);
+      unknown.set(cluster.deliveriesUnknown);
+      oldestOwed.set((cluster.deliveryOldestMs ?? 0) / 1000);
       return {};
     },
-    end: clear,
+    end: () => {
+      clear();
+      for (const gauge of [clusterQueued, unknown, oldestOwed]) gauge.clear();
+    },
   };
 }
