@@ -1,2 +1,2 @@
 export { type FreshDatabase, freshDatabase } from './fresh-database.ts';
-export { openStage, type Stage, type StageLane } from './stage.ts';
+export { claimOf, commitOf, message, openStage, type Stage, type StageLane } from './stage.ts';
