@@ -7,7 +7,7 @@ import { z } from 'zod';
 const said = z.looseObject({
   code: z.union([z.string(), z.number()]).nullish(),
   type: z.string().nullish(),
-  param: z.unknown(),
+  param: z.unknown().optional(),
 });
 const answer = z.object({ error: said });
 type Said = z.infer<typeof said>;
@@ -33,10 +33,10 @@ export function modelFailure(error: unknown, answered: boolean): unknown {
     return answered && broken.kind !== 'blocked' ? badResponse(broken.kind !== 'too_large', error) : broken;
   if (APICallError.isInstance(error) && error.statusCode !== undefined && error.statusCode >= 300)
     return refusal(error.statusCode, answer.safeParse(error.data).data?.error, error);
-  if (AISDKError.isInstance(error)) return badResponse(true, error);
-  // an error in mid-stream is the server's object, and no Error
-  const told = error instanceof Error ? undefined : said.safeParse(error).data;
-  return told === undefined ? error : refusal(typeof told.code === 'number' ? told.code : 500, told, undefined);
+  if (!AISDKError.isInstance(error)) return error;
+  // what the server reported in mid-stream, instead of going on
+  const told = 'data' in error ? said.safeParse(error.data).data : undefined;
+  return told === undefined ? badResponse(true, error) : refusal(statusOf(told), told, error);
 }
 
 /** The model would not answer, or its provider would not let it. */
@@ -80,6 +80,11 @@ function badResponse(retryable: boolean, cause: unknown): AppError {
     message: "The answer of the model's endpoint broke off or was none.",
     cause,
   });
+}
+
+/** Some put the status there; without one it is their failure. */
+function statusOf({ code }: Said): number {
+  return Number(code) >= 400 ? Number(code) : 500;
 }
 
 type Failure = ConstructorParameters<typeof AppError>[0] & { readonly code: RunErrorCode };

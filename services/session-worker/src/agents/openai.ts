@@ -62,7 +62,7 @@ async function ask(call: AgentCall, { egress, historyMax, turnMsMax }: OpenAiOpt
     return reply;
   } catch (error) {
     signal.throwIfAborted();
-    throw modelFailure(error instanceof StreamFailure ? error.cause : error, answered);
+    throw modelFailure(error, answered);
   } finally {
     request.abort();
   }
@@ -70,11 +70,6 @@ async function ask(call: AgentCall, { egress, historyMax, turnMsMax }: OpenAiOpt
 
 function entriesOf({ events, seq }: AgentCall['turn']) {
   return events.map(({ body }) => ({ seq, role: 'user' as const, body }));
-}
-
-/** An error that came as a part of the stream; it may be anything. */
-class StreamFailure extends Error {
-  override readonly name = 'StreamFailure';
 }
 
 async function read(stream: AsyncIterable<TextStreamPart<ToolSet>>, emit: AgentCall['emit']): Promise<AgentReply> {
@@ -88,7 +83,7 @@ async function read(stream: AsyncIterable<TextStreamPart<ToolSet>>, emit: AgentC
       // nothing to show, but a sign of life
       emit('');
     } else if (part.type === 'error') {
-      throw new StreamFailure('the stream failed', { cause: part.error });
+      throw part.error;
     } else if (part.type === 'finish') {
       if (part.finishReason === 'content-filter') throw modelRefused();
       const { inputTokens, outputTokens } = part.totalUsage;
