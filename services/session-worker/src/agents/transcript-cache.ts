@@ -1,0 +1,82 @@
+import type { ClaimedTurn, CommitRequest, LaneId, SessionId, TranscriptEntry, TranscriptStore } from '@turnkeeper/core';
+import { LRUCache } from 'lru-cache';
+
+export interface TranscriptCacheOptions {
+  readonly store: TranscriptStore;
+  /** Entries of a session that a turn is given at most. */
+  readonly messagesMax: number;
+  readonly lanesMax?: number;
+  readonly idleMs?: number;
+}
+
+interface WarmLane {
+  readonly sessionId: SessionId;
+  /** The lane's seq up to which nothing is missing. */
+  readonly throughSeq: bigint;
+  readonly entries: readonly TranscriptEntry[];
+}
+
+const LANES_MAX = 128;
+const IDLE_MS = 60 * 60 * 1000;
+/** Characters of text in all; a session with more than a tenth of them is not kept. */
+const TEXT_MAX = 64 * 1024 * 1024;
+
+/**
+ * Transcripts of the lanes that ran last, to save reads. Every transaction that changes a lane raises its seq, so what is
+ * kept is whole exactly when the claim's seq follows the one up to which it is known, in the same session; everything
+ * else is read anew.
+ */
+export class TranscriptCache {
+  readonly #store: TranscriptStore;
+  readonly #messagesMax: number;
+  readonly #lanes: LRUCache<LaneId, WarmLane>;
+
+  constructor(options: TranscriptCacheOptions) {
+    this.#store = options.store;
+    this.#messagesMax = options.messagesMax;
+    this.#lanes = new LRUCache({
+      max: options.lanesMax ?? LANES_MAX,
+      ttl: options.idleMs ?? IDLE_MS,
+      updateAgeOnGet: true,
+      maxSize: TEXT_MAX,
+      maxEntrySize: Math.floor(TEXT_MAX / 10),
+      sizeCalculation: ({ entries }) => entries.reduce((sum, { body }) => sum + textLengthOf(body), 1),
+    });
+  }
+
+  /** What the turn's session holds before it. @throws StoreError */
+  async before(turn: ClaimedTurn): Promise<readonly TranscriptEntry[]> {
+    const { lane, sessionId, seq } = turn;
+    const throughSeq = BigInt(seq) - 1n;
+    const warm = this.#lanes.get(lane.laneId);
+    if (warm?.sessionId === sessionId && warm.throughSeq === throughSeq) return warm.entries;
+    const bounds = { beforeSeq: seq, limit: this.#messagesMax };
+    const entries = await this.#store.recent(lane, sessionId, bounds);
+    this.#lanes.set(lane.laneId, { sessionId, throughSeq, entries });
+    return entries;
+  }
+
+  /** The turn was stored: what it added is known without reading, if nothing else came between. */
+  committed(turn: ClaimedTurn, request: CommitRequest, { seq }: { readonly seq: string }): void {
+    const { laneId } = turn.lane;
+    const warm = this.#lanes.peek(laneId);
+    if (warm === undefined) return;
+    const isWhole =
+      warm.sessionId === turn.sessionId &&
+      warm.throughSeq === BigInt(turn.seq) - 1n &&
+      BigInt(seq) === BigInt(turn.seq) + 1n;
+    if (!isWhole) {
+      this.#lanes.delete(laneId);
+      return;
+    }
+    const added: TranscriptEntry[] = turn.events.map(({ body }) => ({ seq: turn.seq, role: 'user', body }));
+    if (request.reply !== null) added.push({ seq, role: 'assistant', body: request.reply });
+    const entries = [...warm.entries, ...added].slice(-this.#messagesMax);
+    this.#lanes.set(laneId, { sessionId: turn.sessionId, throughSeq: BigInt(seq), entries });
+  }
+}
+
+function textLengthOf(body: unknown): number {
+  const text = typeof body === 'object' && body !== null && 'text' in body ? body.text : null;
+  return typeof text === 'string' ? text.length : 1024;
+}

@@ -1,0 +1,93 @@
+import { availableParallelism } from 'node:os';
+import { startLocalServices } from '@turnkeeper/platform/local-services';
+import { type Cluster, startCluster, until } from '@turnkeeper/test-harness';
+import pg from 'pg';
+import { cpuSeconds } from './cpu.ts';
+import { readSettings, type Settings } from './settings.ts';
+
+/** Services with production settings and a cluster of one ingress, one worker, one coordinator: what is measured. */
+export interface Ground extends AsyncDisposable {
+  readonly urls: { readonly postgres: string; readonly redis: string; readonly nats: string };
+  readonly cluster: Cluster;
+  readonly settings: Settings;
+  /** Runs `load` until every event of it is settled. */
+  measure(messages: number, load: () => Promise<void>): Promise<Figures>;
+}
+
+export interface Figures {
+  readonly messagesPerSecond: number;
+  /** All statements of the database in that time, heartbeats and scans included. */
+  readonly statementsPerMessage: number;
+  /** CPU of each part, microseconds per message. */
+  readonly cpuMicros: Readonly<Record<string, number>>;
+}
+
+export async function openGround(): Promise<Ground> {
+  const services = await startLocalServices({
+    need: ['postgres', 'redis', 'nats'],
+    persistent: true,
+    env: {},
+    prefer: 'program',
+  });
+  const cluster = await startCluster({ urls: services.urls, env: { TURNKEEPER_LOG_LEVEL: 'warn' } });
+  const client = new pg.Client({ connectionString: cluster.postgresUrl });
+  const engine = new pg.Client({ connectionString: cluster.postgresUrl, options: '-c role=tk_engine' });
+  await Promise.all([client.connect(), engine.connect()]);
+  await client.query('create extension if not exists pg_stat_statements');
+  const pidOf = (name: string) => services.processes.find((one) => one.name === name)?.pid ?? 0;
+  const parts = (): Record<string, number> => ({
+    postgres: cpuSeconds(pidOf('postgres'), true),
+    redis: cpuSeconds(pidOf('redis')),
+    nats: cpuSeconds(pidOf('nats')),
+    ingress: cpuSeconds(cluster.ingress[0]?.pid ?? 0),
+    worker: cpuSeconds(cluster.workers[0]?.pid ?? 0),
+    coordinator: cpuSeconds(cluster.coordinators[0]?.pid ?? 0),
+    generator: process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6,
+  });
+  return {
+    urls: services.urls,
+    cluster,
+    settings: await readSettings(engine, availableParallelism()),
+    async measure(messages, load) {
+      await client.query('select pg_stat_statements_reset()');
+      const before = parts();
+      const startMs = performance.now();
+      await load();
+      await until('every event is settled', () => isSettled(client), 120_000);
+      const seconds = (performance.now() - startMs) / 1000;
+      const after = parts();
+      const cpuMicros = Object.fromEntries(
+        Object.entries(after).map(([name, value]) => [
+          name,
+          Math.round(((value - (before[name] ?? 0)) * 1e6) / messages),
+        ]),
+      );
+      return {
+        messagesPerSecond: Math.round(messages / seconds),
+        statementsPerMessage: (await statements(client)) / messages,
+        cpuMicros,
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([client.end(), engine.end()]);
+      await cluster[Symbol.asyncDispose]();
+      await services.stop();
+    },
+  };
+}
+
+async function isSettled(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ open: boolean }>(
+    'select exists (select 1 from tk.events where state < 10) as open',
+  );
+  return rows[0]?.open === false;
+}
+
+/** Calls of the services; what this program itself asks runs under the server's own user and is left out. */
+async function statements(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ calls: string }>(
+    `select coalesce(sum(s.calls), 0) as calls from pg_stat_statements s join pg_roles r on r.oid = s.userid
+     where s.dbid = (select oid from pg_database where datname = current_database()) and s.toplevel and r.rolname like 'tk\\_%'`,
+  );
+  return Number(rows[0]?.calls ?? 0);
+}

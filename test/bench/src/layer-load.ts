@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import { connectBus, PartitionHints } from '@turnkeeper/bus';
+import {
+  AcceptMessage,
+  type BootId,
+  combineWakeUps,
+  type InboundMessage,
+  type Logger,
+  QueuedEstimate,
+} from '@turnkeeper/core';
+import { createCrashPoints, systemClock, systemIds } from '@turnkeeper/platform/process';
+import { openRedis, QueuedWakeUps } from '@turnkeeper/queue';
+import {
+  openConfigs,
+  openDatabase,
+  PostgresIntakeStore,
+  PostgresOwnershipStore,
+  Sealing,
+  serverKeyWrap,
+} from '@turnkeeper/storage';
+import type { Ground } from './ground.ts';
+
+const IN_FLIGHT = 2_000;
+
+/** The queue layer alone: the use case behind every door, called in this process, with the real stores and wake-ups behind it. */
+export interface LayerLoad extends AsyncDisposable {
+  send(lanes: number, messages: number): Promise<void>;
+}
+
+export async function openLayerLoad(ground: Ground): Promise<LayerLoad> {
+  const { cluster, urls } = ground;
+  const prefix = cluster.env['TURNKEEPER_PREFIX'] ?? '';
+  const shared = { clock: systemClock, ids: systemIds, logger: SILENT };
+  const open = (role: 'tk_engine' | 'tk_lookup', poolMax: number) =>
+    openDatabase({ url: cluster.postgresUrl, role, poolMax, applicationName: 'bench' });
+  const engine = open('tk_engine', 4);
+  const lookup = open('tk_lookup', 1);
+  const redis = await openRedis({ url: urls.redis, keyPrefix: prefix, ...shared });
+  const bus = await connectBus({ url: urls.nats, prefix, name: 'bench', ...shared });
+  const outcomes = { inc: () => undefined };
+  const jobs = new QueuedWakeUps({ link: redis, clock: systemClock, outcomes });
+  const slots = await new PostgresOwnershipStore(engine).slotMap();
+  const acceptMessage = new AcceptMessage({
+    ...shared,
+    nodeId: systemIds.next() as BootId,
+    intake: new PostgresIntakeStore(engine),
+    wakeUps: combineWakeUps(new PartitionHints({ link: bus, outcomes }), jobs),
+    queued: new QueuedEstimate(),
+    partitionOf: (slot) => slots[slot] ?? 0,
+    crashPoints: createCrashPoints(undefined),
+  });
+  const message = await messageOf(lookup, cluster.env['TURNKEEPER_MASTER_KEY'] ?? '');
+  return {
+    async send(lanes, messages) {
+      const run = randomBytes(4).toString('hex');
+      let next = 0;
+      const loop = async () => {
+        for (let i = next++; i < messages; i = next++) {
+          await acceptMessage.accept({
+            ...message,
+            target: { sessionKey: `layer-${run}-${i % lanes}` },
+            content: { text: `message ${i} of a benchmark, as long as people write` },
+          });
+        }
+      };
+      await Promise.all(Array.from({ length: IN_FLIGHT }, loop));
+    },
+    async [Symbol.asyncDispose]() {
+      await acceptMessage.close(1_000);
+      for (const part of [jobs, redis, bus]) await part[Symbol.asyncDispose]();
+      await Promise.all([engine.close(), lookup.close()]);
+    },
+  };
+}
+
+/** Tenant `test` and its agent `main`, as an ingress knows them. */
+async function messageOf(
+  lookup: ReturnType<typeof openDatabase>,
+  masterKey: string,
+): Promise<Omit<InboundMessage, 'target' | 'content'>> {
+  const configs = openConfigs({
+    database: lookup,
+    sealing: new Sealing(serverKeyWrap(masterKey)),
+    clock: systemClock,
+    onError: () => undefined,
+  });
+  const tenant = await configs.tenants.byName('test');
+  if (tenant === null) throw new Error('no tenant test');
+  const agent = await configs.agents.byName(tenant.tenantId, 'main');
+  if (agent === null) throw new Error('no agent main');
+  return { tenant, agent, account: null, kind: 'message', idempotency: null, traceparent: null, onQuota: 'answer' };
+}
+
+const SILENT: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  failed: () => undefined,
+  child: () => SILENT,
+};

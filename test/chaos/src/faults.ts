@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type NodeProcess, until } from '@turnkeeper/test-harness';
+import { Redis } from 'ioredis';
+import type { Stage } from './stage.ts';
+
+export interface Fault {
+  readonly name: string;
+  /** Shortest load, in seconds, that outlasts it. */
+  readonly seconds: number;
+  /** What must be seen besides a clean verdict; throws when it is not. */
+  strike(stage: Stage): Promise<void>;
+}
+
+/** Every fault of the matrix. Each lets the load run for a second first and leaves the cluster whole. */
+export function faults(long: boolean): readonly Fault[] {
+  const absenceMs = long ? 60_000 : 8_000;
+  return [
+    { name: 'kill -9 of a worker', seconds: 8, strike: (stage) => killAndRestart(stage.cluster.workers[0]) },
+    { name: 'kill -9 of an ingress', seconds: 8, strike: (stage) => killAndRestart(stage.cluster.ingress[0]) },
+    { name: 'kill -9 of the leader', seconds: 8, strike: async (stage) => killAndRestart(await leader(stage)) },
+    { name: 'SIGSTOP of a worker for 15 s', seconds: 22, strike: pauseWorker },
+    { name: 'SIGTERM of a worker', seconds: 8, strike: (stage) => terminateAndRestart(stage.cluster.workers[1]) },
+    { name: 'FLUSHALL', seconds: 6, strike: flushRedis },
+    {
+      name: `Redis absent for ${absenceMs / 1000} s`,
+      seconds: absenceMs / 1000 + 6,
+      strike: (stage) => absent(stage, 'redis', absenceMs),
+    },
+    {
+      name: `NATS absent for ${absenceMs / 1000} s`,
+      seconds: absenceMs / 1000 + 6,
+      strike: (stage) => absent(stage, 'nats', absenceMs),
+    },
+    {
+      name: 'Postgres stopped immediately and started',
+      seconds: 10,
+      strike: (stage) => absent(stage, 'postgres', 1_500),
+    },
+  ];
+}
+
+async function killAndRestart(node: NodeProcess | undefined): Promise<void> {
+  if (node === undefined) throw new Error('no such node');
+  await sleep(1_500);
+  node.signal('SIGKILL');
+  await node.exited;
+  await sleep(4_000);
+  await node.restart();
+}
+
+async function terminateAndRestart(node: NodeProcess | undefined): Promise<void> {
+  if (node === undefined) throw new Error('no such node');
+  await sleep(1_500);
+  node.signal('SIGTERM');
+  const code = await node.exited;
+  if (code !== 0) throw new Error(`${node.name} drained with exit code ${code}`);
+  await node.restart();
+}
+
+/** The worker sleeps past its lease with turns in flight, is declared dead, and wakes into a world that has gone on. */
+async function pauseWorker(stage: Stage): Promise<void> {
+  const worker = stage.cluster.workers[0];
+  if (worker === undefined) throw new Error('no worker');
+  await sleep(1_500);
+  worker.signal('SIGSTOP');
+  await sleep(15_000);
+  worker.signal('SIGCONT');
+  // dead is final: it must find its row and leave
+  await until('the woken worker ends itself', () => !worker.alive, 15_000);
+  await worker.restart();
+}
+
+async function flushRedis(stage: Stage): Promise<void> {
+  const redis = new Redis(stage.services.urls.redis);
+  try {
+    for (let i = 0; i < 4; i++) {
+      await sleep(800);
+      await redis.flushall();
+    }
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function absent(stage: Stage, name: 'postgres' | 'redis' | 'nats', ms: number): Promise<void> {
+  await sleep(1_500);
+  await stage.services.stopService(name, 'immediate');
+  await sleep(ms);
+  await stage.services.startService(name);
+}
+
+async function leader(stage: Stage): Promise<NodeProcess | undefined> {
+  for (const node of stage.cluster.coordinators) {
+    const text = await (await fetch(`${node.internalUrl}/metrics`)).text();
+    if (/^turnkeeper_leader(\{[^}]*\})? 1$/m.test(text)) return node;
+  }
+  return undefined;
+}
