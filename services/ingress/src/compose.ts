@@ -1,7 +1,8 @@
 import { connectBus, NatsControlSignals, NatsLiveStream, PartitionHints } from '@turnkeeper/bus';
 import { OpenAccounts } from '@turnkeeper/channels';
-import { AcceptMessage, QueuedEstimate } from '@turnkeeper/core';
+import { AcceptMessage, combineWakeUps, QueuedEstimate } from '@turnkeeper/core';
 import type { Kit, Service } from '@turnkeeper/platform/process';
+import { storeGauges } from '@turnkeeper/platform/telemetry';
 import { openRedis, QueuedWakeUps, RedisRateLimits } from '@turnkeeper/queue';
 import * as storage from '@turnkeeper/storage';
 import type { IngressConfig } from './config.ts';
@@ -16,7 +17,6 @@ import { Targets } from './intake/targets.ts';
 import { IngressCount } from './node/ingress-count.ts';
 import { NodeRow } from './node/node-row.ts';
 import { SlotMap } from './node/slot-map.ts';
-import { wakeBothWays } from './node/wake-both-ways.ts';
 import { announceEnd } from './runs/announce-end.ts';
 import { RunStreams } from './runs/run-streams.ts';
 import { RunWaiters } from './runs/run-waiters.ts';
@@ -75,13 +75,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
       { app: publicApp, at: { host: config.host, port: config.port } },
       { app: internalApp, at: { host: config.internalHost, port: config.internalPort } },
     ],
-    databases,
-    acceptMessage,
-    waiters,
-    streams,
-    slots,
-    node,
-    rateLimits,
+    ...{ databases, acceptMessage, waiters, streams, slots, node, rateLimits },
     warmUp: () => intake.warmUp(),
     loops: [
       { name: 'node row', everyMs: 1_000, work: () => node.beat() },
@@ -122,22 +116,34 @@ function openStores(config: IngressConfig, kit: Kit) {
     },
     slots: new SlotMap(ownership),
     nodes: new IngressCount(cluster),
-    node: new NodeRow({ ...kit, store: ownership, name: kit.nodeName, pid: process.pid }),
+    node: new NodeRow({
+      ...kit,
+      store: ownership,
+      name: kit.nodeName,
+      pid: process.pid,
+      storeIsUp: storeGauges(metrics, 'postgres'),
+    }),
   };
 }
 
 async function openLinks(config: IngressConfig, { clock, ids, logger, metrics, nodeName }: Kit) {
-  const { prefix } = config;
-  const redis = await openRedis({ url: config.redisUrl, keyPrefix: prefix, clock, ids, logger });
-  const bus = await connectBus({ url: config.natsUrl, prefix, name: `ingress ${nodeName}`, clock, ids, logger });
+  const link = { prefix: config.prefix, keyPrefix: config.prefix, clock, ids, logger };
+  const [redis, bus] = await Promise.all([
+    openRedis({ ...link, url: config.redisUrl }),
+    connectBus({ ...link, url: config.natsUrl, name: `ingress ${nodeName}` }),
+  ]);
+  const [redisIsUp, natsIsUp] = [storeGauges(metrics, 'redis'), storeGauges(metrics, 'nats')];
+  redisIsUp(!redis.away);
+  redis.onChange((away) => redisIsUp(!away));
+  natsIsUp(bus.connected);
+  bus.onChange(natsIsUp);
   const outcomes = metrics.counter('activations_total');
   const jobs = new QueuedWakeUps({ link: redis, clock, outcomes });
+  const dropped = metrics.counter('stream_deltas_dropped_total');
   return {
-    redis,
-    bus,
-    jobs,
-    wakeUps: wakeBothWays(new PartitionHints({ link: bus, outcomes }), jobs),
-    live: new NatsLiveStream({ link: bus, dropped: metrics.counter('stream_deltas_dropped_total') }),
+    ...{ redis, bus, jobs },
+    wakeUps: combineWakeUps(new PartitionHints({ link: bus, outcomes }), jobs),
+    live: new NatsLiveStream({ link: bus, dropped }),
     signals: new NatsControlSignals(bus),
   };
 }

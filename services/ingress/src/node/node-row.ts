@@ -8,6 +8,8 @@ export interface NodeRowOptions {
   readonly version: string;
   readonly ids: Ids;
   readonly logger: Logger;
+  /** Told with every beat whether the store answered. */
+  readonly storeIsUp: (isUp: boolean) => void;
 }
 
 /**
@@ -26,6 +28,16 @@ export class NodeRow {
 
   /** @throws StoreError */
   async beat(): Promise<void> {
+    try {
+      await this.#beat();
+      this.#options.storeIsUp(true);
+    } catch (error) {
+      this.#options.storeIsUp(false);
+      throw error;
+    }
+  }
+
+  async #beat(): Promise<void> {
     const { store, ids, logger } = this.#options;
     if (this.#isRegistered) {
       if (await store.heartbeat(this.#bootId)) return;
