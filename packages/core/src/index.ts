@@ -21,6 +21,11 @@ export {
   type StoredAccount,
   type StoredAgent,
 } from './configs/settings.ts';
+export {
+  type ReplyChannels,
+  ReplyDeliverer,
+  type SentReply,
+} from './delivery/deliver-reply.ts';
 export type { SendOutcome } from './delivery/retry.ts';
 export {
   AppError,
@@ -105,7 +110,7 @@ export type {
   TenantLimits,
 } from './ports/configs.ts';
 export type { CancelResult, ControlStore } from './ports/control.ts';
-export type { DeliveryRef, DeliverySettlement, DeliveryStore, DueDelivery } from './ports/delivery.ts';
+export type { DeliveryRef, DeliverySettlement, DeliveryStore, DueDelivery, OwnSend } from './ports/delivery.ts';
 export type { AcceptItem, AcceptResult, EventBody, IntakeStore, QueuedCount, Source } from './ports/intake.ts';
 export type {
   ClaimedEvent,
@@ -146,7 +151,7 @@ export type {
   TimelineReads,
   WorkerRecord,
 } from './ports/reads.ts';
-export type { InterruptedTurn, RepairStore, TenantLoad } from './ports/repair.ts';
+export type { ClusterLoad, InterruptedTurn, RepairStore, TenantLoad } from './ports/repair.ts';
 export type { Counter, CrashPoints, Gauge, Histogram, LogFields, Logger } from './ports/runtime.ts';
 export type { KeyWrap } from './ports/sealing.ts';
 export type { ControlSignals, LaneLocks, LiveEvent, LiveStream, LockAnswer, WakeUp, WakeUps } from './ports/signals.ts';
@@ -155,6 +160,7 @@ export type { TranscriptEntry, TranscriptStore } from './ports/transcripts.ts';
 export { DatabaseHealth, type DatabaseHealthLimits, type HealthSample } from './recovery/database-health.ts';
 export { Leadership } from './recovery/leadership.ts';
 export { OwnerlessPartitions } from './recovery/ownerless-partitions.ts';
+export { type Repeated, repeat } from './repeat.ts';
 export type { AgentCall, AgentReply, AgentRuntime } from './session/agent.ts';
 export { combineWakeUps } from './session/combine-wake-ups.ts';
 export { TurnKeeper } from './session/keep-turns.ts';

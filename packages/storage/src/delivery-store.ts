@@ -9,6 +9,7 @@ import {
   type LaneId,
   type LaneRef,
   type MessageId,
+  type OwnSend,
   type TenantId,
   type TurnId,
 } from '@turnkeeper/core';
@@ -18,6 +19,7 @@ import type { Database } from './database.ts';
 const OWED_HEADS = call('owed_heads', 2);
 const CLAIM_DUE = call('claim_due', 5);
 const SETTLE = call('settle', 12);
+const OWN_SENDS = call('own_sends', 1);
 const NEXT_DUE = {
   name: 'next_due',
   text: 'select min(due_ms) as due_ms from tk.owed_heads($1, 1)',
@@ -43,6 +45,10 @@ interface DueRow {
   readonly at: Date;
   readonly traceparent: string | null;
 }
+
+type OwnSendRow = Pick<DueRow, 'slot' | 'tenant_id' | 'lane_id' | 'seq' | 'n' | 'attempt'> & {
+  readonly age_ms: number;
+};
 
 /**
  * The outbox, in Postgres as tk_engine. pending → (claimDue) → sending(boot, attempt), durable before the first byte →
@@ -93,6 +99,17 @@ export class PostgresDeliveryStore implements DeliveryStore {
       ),
     ]);
     return flags(items.length, rows);
+  }
+
+  async ownSends(bootId: BootId): Promise<OwnSend[]> {
+    const rows = await this.#database.query<OwnSendRow>(OWN_SENDS, [bootId]);
+    return rows.map((row) => ({
+      lane: { slot: row.slot, tenantId: row.tenant_id, laneId: row.lane_id },
+      seq: row.seq,
+      n: row.n,
+      attempt: row.attempt,
+      ageMs: row.age_ms,
+    }));
   }
 
   async nextDueMs(partitions: readonly number[]): Promise<number | null> {

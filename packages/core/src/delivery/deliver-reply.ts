@@ -1,6 +1,6 @@
 import { Batcher } from '../batching/batcher.ts';
 import type { Clock, Ids } from '../clock.ts';
-import { AppError } from '../errors.ts';
+import { AppError, StoreError } from '../errors.ts';
 import type { AccountId, BootId, LaneId, LaneRef } from '../ids.ts';
 import type { DeliverySettlement, DeliveryStore, DueDelivery } from '../ports/delivery.ts';
 import type { ClaimedTurn, CommitRequest } from '../ports/lane.ts';
@@ -14,6 +14,8 @@ export interface ReplyDelivererOptions {
   readonly store: DeliveryStore;
   readonly channels: ReplyChannels;
   readonly lease: Lease;
+  /** A turn of the lane may be about to be committed, and its reply to be taken in hand. */
+  readonly laneIsBusy: (laneId: LaneId) => boolean;
   /** Partitions whose deliveries are this worker's. */
   readonly partitions: () => readonly number[];
   /** Rows in hand at once: being sent, or recorded. */
@@ -32,7 +34,13 @@ export interface ReplyChannels {
   /** False: nothing can be sent through the account, so its replies are proven by their commit. @throws StoreError */
   canSend(lane: LaneRef, accountId: AccountId): Promise<boolean>;
   /** One attempt. Resolves only with what it proved; waits while the account cannot be read. */
-  send(delivery: DueDelivery, signal: AbortSignal): Promise<SendOutcome>;
+  send(delivery: DueDelivery, signal: AbortSignal): Promise<SentReply>;
+}
+
+export interface SentReply {
+  /** The account's channel, for metrics. */
+  readonly platform: string;
+  readonly outcome: SendOutcome;
 }
 
 export interface DeliveryMetrics {
@@ -50,6 +58,8 @@ const HINTS_MAX = 10_000;
 const LOOK_MS = 2_000;
 const LOOK_MS_MIN = 50;
 const AGAIN_MS = 500;
+/** Longer than any answer takes. */
+const UNHEARD_MS = 10_000;
 
 /**
  * Sends what committed turns owe (protocol: deliver).
@@ -62,7 +72,8 @@ const AGAIN_MS = 500;
  * not taken before the one before it is settled: both are the store's promise, so order and at most one sender hold
  * whatever this process does. The lease check right before the send keeps a worker that may be taken for dead from
  * sending; one that is stopped between check and send can still send late, and its row is `unknown` by then.
- * A settlement is repeated until it is answered; without one the row stays `sending` and becomes `unknown` with its owner.
+ * A settlement is repeated until it is answered. A row whose marking was never heard of, because `claimDue` got no answer, is
+ * given back unsent a little later.
  */
 export class ReplyDeliverer implements Replies {
   readonly #options: ReplyDelivererOptions;
@@ -74,6 +85,8 @@ export class ReplyDeliverer implements Replies {
   readonly #stop = new AbortController();
   #inHand = 0;
   #claiming = false;
+  /** When a `claimDue` got no answer; null = all were answered. */
+  #unheardMs: number | null = null;
   #wake = new AbortController();
   #onIdle: (() => void) | undefined;
 
@@ -169,7 +182,7 @@ export class ReplyDeliverer implements Replies {
 
   /** Takes every due row that there is room for; returns when to look again. */
   async #look(): Promise<number> {
-    const { bootId, store, partitions, sendsMax, log } = this.#options;
+    const { bootId, store, partitions, sendsMax } = this.#options;
     const owned = partitions();
     if (owned.length === 0) return LOOK_MS;
     try {
@@ -179,11 +192,34 @@ export class ReplyDeliverer implements Replies {
         for (const row of rows) this.#takeInHand(row, true);
         if (rows.length < limit) break;
       }
+      await this.#giveBackUnheard();
       const nextMs = await store.nextDueMs(owned);
       return Math.min(LOOK_MS, Math.max(LOOK_MS_MIN, nextMs ?? LOOK_MS));
     } catch (error) {
-      log.failed(error, {}, 'looking for due deliveries failed');
+      this.#unanswered(error, 'looking for due deliveries failed');
       return LOOK_MS;
+    }
+  }
+
+  #unanswered(error: unknown, sentence: string): void {
+    const { clock, log } = this.#options;
+    if (error instanceof StoreError && error.failure === 'unknown') this.#unheardMs = clock.monotonicMs();
+    log.failed(error, {}, sentence);
+  }
+
+  async #giveBackUnheard(): Promise<void> {
+    const { bootId, store, clock, laneIsBusy, log } = this.#options;
+    if (this.#unheardMs === null || clock.monotonicMs() - this.#unheardMs < UNHEARD_MS) return;
+    const rows = await store.ownSends(bootId);
+    const unheard = rows.filter(
+      ({ lane, ageMs }) => ageMs > UNHEARD_MS && !this.#lanes.has(lane.laneId) && !laneIsBusy(lane.laneId),
+    );
+    this.#unheardMs = null;
+    for (const { lane, seq, n, attempt } of unheard) {
+      const error = { code: 'not_sent' };
+      if (await this.#settle({ lane, seq, n, attempt, outcome: { state: 'pending', afterMs: 0, error } }))
+        this.due(lane);
+      log.warn({ laneId: lane.laneId }, 'a delivery that was never heard of was given back');
     }
   }
 
@@ -191,7 +227,7 @@ export class ReplyDeliverer implements Replies {
   async #claimHinted(): Promise<void> {
     if (this.#claiming) return;
     this.#claiming = true;
-    const { bootId, store, partitions, sendsMax, log } = this.#options;
+    const { bootId, store, partitions, sendsMax } = this.#options;
     try {
       for (let room = sendsMax - this.#inHand; this.#hints.size > 0 && room > 0; room = sendsMax - this.#inHand) {
         const lanes = [...this.#hints.values()].slice(0, Math.min(room, CLAIM_MAX));
@@ -200,8 +236,7 @@ export class ReplyDeliverer implements Replies {
         for (const row of due) this.#takeInHand(row, true);
       }
     } catch (error) {
-      // the rows are pending: the next look finds them
-      log.failed(error, {}, 'taking due deliveries failed');
+      this.#unanswered(error, 'taking due deliveries failed');
     }
     this.#claiming = false;
   }
@@ -237,14 +272,14 @@ export class ReplyDeliverer implements Replies {
       metrics.attempts.inc();
       const sent = await this.#send(delivery);
       crashPoints.hit('deliver.after-send');
-      const outcome = settleSend({ delivery, outcome: sent, nowMs: clock.nowMs(), random: ids.random() });
+      const outcome = settleSend({ delivery, outcome: sent.outcome, nowMs: clock.nowMs(), random: ids.random() });
       const mine = await this.#settle({ lane, seq, n, attempt, outcome });
       if (mine === null) return;
       if (!mine) {
         metrics.staleFences.inc({ at: 'settle' });
         return log.warn({ ...about, code: 'fenced' }, 'a send was not recorded: its row is no longer this worker’s');
       }
-      metrics.deliveries.inc({ platform: 'webhook', state: outcome.state });
+      metrics.deliveries.inc({ platform: sent.platform, state: outcome.state });
       if (outcome.state === 'delivered') {
         metrics.delaySeconds.observe(Math.max(0, clock.nowMs() - delivery.finishedAt.getTime()) / 1000);
       } else log.warn({ ...about, code: outcome.error.code, state: outcome.state }, 'a reply was not delivered');
@@ -253,12 +288,12 @@ export class ReplyDeliverer implements Replies {
     }
   }
 
-  async #send(delivery: DueDelivery): Promise<SendOutcome> {
+  async #send(delivery: DueDelivery): Promise<SentReply> {
     try {
       return await this.#options.channels.send(delivery, this.#stop.signal);
     } catch (error) {
       this.#options.log.failed(error, { deliveryId: delivery.messageId }, 'a send failed in a way nobody foresaw');
-      return { result: 'unknown', code: 'internal' };
+      return { platform: 'unknown', outcome: { result: 'unknown', code: 'internal' } };
     }
   }
 

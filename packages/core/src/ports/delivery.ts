@@ -40,6 +40,12 @@ export interface DeliverySettlement extends DeliveryRef {
       };
 }
 
+export interface OwnSend extends DeliveryRef {
+  readonly attempt: number;
+  /** Since it was marked, on the database clock. */
+  readonly ageMs: number;
+}
+
 export interface DeliveryStore {
   /**
    * Marks due rows of these partitions `sending` (head of each conversation only: everything before it is final or
@@ -52,6 +58,11 @@ export interface DeliveryStore {
   ): Promise<DueDelivery[]>;
   /** Records sends. True where the row was still sending(me, attempt). Commit point 3. @throws StoreError */
   settle(bootId: BootId, items: readonly DeliverySettlement[]): Promise<boolean[]>;
+  /**
+   * Rows that this boot id marked `sending`, to find those whose marking it never heard of. Walks all that is owed: ask
+   * after a claim without an answer, not again and again. @throws StoreError
+   */
+  ownSends(bootId: BootId): Promise<OwnSend[]>;
   /** Milliseconds until the next pending row of these partitions is due; null when none waits. @throws StoreError */
   nextDueMs(partitions: readonly number[]): Promise<number | null>;
 }

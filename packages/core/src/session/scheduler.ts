@@ -118,6 +118,10 @@ export class Scheduler {
     return this.#entries.has(laneId);
   }
 
+  get size(): number {
+    return this.#entries.size;
+  }
+
   /** Up to `max` lanes that may be claimed now; each takes a slot. */
   next(max: number): LaneEntry[] {
     const picked: LaneEntry[] = [];

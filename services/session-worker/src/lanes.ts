@@ -1,0 +1,93 @@
+import { OpenAccounts } from '@turnkeeper/channels';
+import * as core from '@turnkeeper/core';
+import type { Egress } from '@turnkeeper/platform/egress';
+import type { Metrics } from '@turnkeeper/platform/telemetry';
+import { agentRuntimes } from './agents/runtimes.ts';
+import { TranscriptCache } from './agents/transcript-cache.ts';
+import type { SessionWorkerConfig } from './config.ts';
+import type { Membership } from './loops/membership.ts';
+import { AccountChannels } from './loops/reply-channels.ts';
+import type { WorkerMetrics } from './worker-metrics.ts';
+
+export interface LaneParts {
+  readonly bootId: core.BootId;
+  readonly config: SessionWorkerConfig;
+  readonly lanes: core.LaneStore;
+  readonly deliveries: core.DeliveryStore;
+  readonly transcripts: core.TranscriptStore;
+  readonly agents: core.AgentConfigs;
+  readonly accounts: core.AccountConfigs;
+  readonly locks: core.LaneLocks;
+  readonly wakeUps: core.WakeUps;
+  readonly live: core.LiveStream;
+  readonly egress: Egress;
+  readonly lease: core.Lease;
+  readonly scheduler: core.Scheduler;
+  /** Built after the lanes, which it feeds. */
+  readonly membership: () => Membership;
+  readonly clock: core.Clock;
+  readonly ids: core.Ids;
+  readonly logger: core.Logger;
+  readonly crashPoints: core.CrashPoints;
+  readonly metrics: Metrics;
+  readonly counts: WorkerMetrics;
+}
+
+/** The way of a lane through this worker: agents, turns, steps in batches, deliveries, and what drives them. */
+export function buildLanes(parts: LaneParts) {
+  const { bootId, clock, ids, logger: log, crashPoints, scheduler, locks, wakeUps, counts, membership } = parts;
+  const stream = new core.TurnStream(parts.live, clock);
+  const transcripts = new TranscriptCache({ store: parts.transcripts, messagesMax: parts.config.historyMax });
+  const turns = buildTurns(parts, stream, transcripts);
+  const deliverer = buildDeliverer(parts);
+  const ownership: core.LaneOwnership = {
+    partitionOf: (slot) => membership().partitionOf(slot),
+    mayClaim: (partition) => membership().mayClaim(partition),
+    goneBoots: () => membership().goneBoots(),
+  };
+  const batches = new core.LaneBatches({
+    ...{ bootId, store: parts.lanes, locks, clock, ids, metrics: counts.batches },
+    goneBoots: ownership.goneBoots,
+  });
+  const runner = new core.LaneRunner({
+    ...{ scheduler, batches, turns, stream, wakeUps, ownership, clock, ids, log, crashPoints, metrics: counts.lanes },
+    replies: {
+      owedFor: (turn) => deliverer.owedFor(turn),
+      committed: (turn, request, result) => {
+        transcripts.committed(turn, request, result);
+        deliverer.committed(turn, request, result);
+      },
+    },
+  });
+  return { runner, turns, deliverer };
+}
+
+function buildTurns(parts: LaneParts, stream: core.TurnStream, transcripts: TranscriptCache): core.Turns {
+  const { clock, ids, logger: log, agents, egress, metrics, counts } = parts;
+  const { historyMax, turnMsMax, inactiveMsMax } = parts.config;
+  const runtimes = agentRuntimes({ egress, clock, metrics, historyMax, turnMsMax });
+  const options: core.RunAgentOptions = {
+    ...{ agents, runtimes, stream, clock, ids, log },
+    transcriptBefore: (turn) => transcripts.before(turn),
+    onFirstText: (ms) => counts.firstTextSeconds.observe(ms / 1000),
+  };
+  return new core.Turns({
+    ...{ clock, ids, turnMsMax, inactiveMsMax },
+    answer: (turn) => core.runAgent(turn, options),
+  });
+}
+
+function buildDeliverer(parts: LaneParts): core.ReplyDeliverer {
+  const { bootId, clock, ids, logger: log, crashPoints, lease, accounts, egress, counts, membership } = parts;
+  const { sendsMax } = parts.config;
+  return new core.ReplyDeliverer({
+    ...{ bootId, store: parts.deliveries, lease, clock, ids, log, crashPoints, metrics: counts.deliveries },
+    channels: new AccountChannels({
+      ...{ accounts, openAccounts: new OpenAccounts(), egress, clock, sent: counts.webhooksOut },
+    }),
+    partitions: () => membership().owned,
+    laneIsBusy: (laneId) => parts.scheduler.has(laneId),
+    sendsMax,
+    sendsPerAccountMax: Math.ceil(sendsMax / 4),
+  });
+}

@@ -1,0 +1,82 @@
+import type { OpenAccount, OpenAccounts } from '@turnkeeper/channels';
+import {
+  type AccountConfig,
+  type AccountConfigs,
+  type AccountId,
+  AppError,
+  type Clock,
+  type Counter,
+  type DueDelivery,
+  type LaneRef,
+  type ReplyChannels,
+  type SentReply,
+  StoreError,
+} from '@turnkeeper/core';
+import type { Egress } from '@turnkeeper/platform/egress';
+
+export interface AccountChannelsOptions {
+  readonly accounts: Pick<AccountConfigs, 'get'>;
+  readonly openAccounts: Pick<OpenAccounts, 'of'>;
+  readonly egress: Pick<Egress, 'send'>;
+  readonly clock: Clock;
+  /** Requests that left. */
+  readonly sent: Counter;
+}
+
+const READ_AGAIN_MS = 500;
+
+/** The ways out of this worker: an account's channel, over the guarded egress. */
+export class AccountChannels implements ReplyChannels {
+  readonly #options: AccountChannelsOptions;
+
+  constructor(options: AccountChannelsOptions) {
+    this.#options = options;
+  }
+
+  async canSend({ tenantId }: LaneRef, accountId: AccountId): Promise<boolean> {
+    const config = await this.#options.accounts.get(tenantId, accountId);
+    if (config === null) return true; // deleted meanwhile: the send says so
+    const account = await this.#open(config);
+    return typeof account === 'string' || account.egress !== null;
+  }
+
+  async send(delivery: DueDelivery, signal: AbortSignal): Promise<SentReply> {
+    const { egress, clock, sent } = this.#options;
+    const { tenantId } = delivery.lane;
+    const config = await this.#read(delivery, signal);
+    if (config === null) return failed('unknown', 'account_not_found');
+    const account = await this.#open(config);
+    if (typeof account === 'string') return failed(config.channel, account);
+    if (account.egress === null) return failed(config.channel, 'config_missing');
+    sent.inc();
+    const http = { send: (request: Parameters<Egress['send']>[1]) => egress.send(tenantId, request) };
+    const outcome = await account.egress.send(delivery, { http, nowMs: clock.nowMs(), signal });
+    return { platform: config.channel, outcome };
+  }
+
+  /** Waits while the store is away: nothing has been sent, so nothing is lost by waiting. */
+  async #read({ lane, accountId }: DueDelivery, signal: AbortSignal): Promise<AccountConfig | null> {
+    for (;;) {
+      try {
+        return await this.#options.accounts.get(lane.tenantId, accountId);
+      } catch (error) {
+        if (!(error instanceof StoreError) || !error.retryable || signal.aborted) throw error;
+        await this.#options.clock.sleep(READ_AGAIN_MS, signal);
+      }
+    }
+  }
+
+  /** The account, or the code of why it cannot be used. */
+  async #open(config: AccountConfig): Promise<OpenAccount | string> {
+    try {
+      return await this.#options.openAccounts.of(config);
+    } catch (error) {
+      if (error instanceof AppError) return error.code;
+      throw error;
+    }
+  }
+}
+
+function failed(platform: string, code: string): SentReply {
+  return { platform, outcome: { result: 'failed', code } };
+}
