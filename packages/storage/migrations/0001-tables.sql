@@ -327,7 +327,8 @@ create table tk.workers (
   started_at timestamptz not null default clock_timestamp(),
   beat_at timestamptz not null default clock_timestamp(),
   ended_at timestamptz,                          -- gone or dead since
-  swept_at timestamptz);                         -- start of the last whole look that found nothing running or sending in its name
+  swept_at timestamptz,                          -- start of the last whole look that found nothing running or sending in its name
+  woke smallint not null default 0);             -- 1 declared dead, yet heard of again; 2 the same, and counted
 create index workers_open on tk.workers (kind) where state in (0, 1);
 
 create table tk.partitions (

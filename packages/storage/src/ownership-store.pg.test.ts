@@ -70,7 +70,11 @@ test('a heartbeat keeps live and leaving processes, and tells a dead, gone or un
   expect(await stage.ownership.heartbeat(worker)).toBe(false);
   const dead = await stage.worker();
   await stage.kill(dead);
+  expect(await stage.repair.countFalseDeaths()).toBe(0);
   expect(await stage.ownership.heartbeat(dead)).toBe(false);
+  expect(await stage.ownership.heartbeat(dead)).toBe(false);
+  expect(await stage.repair.countFalseDeaths()).toBe(1);
+  expect(await stage.repair.countFalseDeaths()).toBe(0);
   await stage.ownership.gone(dead);
   await stage.ownership.leave(dead);
   expect(await stage.rows('select state from tk.workers where boot_id = $1', [dead])).toEqual([{ state: 3 }]);

@@ -14,9 +14,12 @@ const REGISTER = {
   name: 'worker_register',
   text: 'insert into tk.workers (boot_id, kind, name, pid, version, turn_slots) values ($1, $2, $3, $4, $5, $6) on conflict do nothing',
 };
+// one that was declared dead leaves a mark that it was not, for the leader to count
 const HEARTBEAT = {
   name: 'worker_heartbeat',
-  text: 'update tk.workers set beat_at = clock_timestamp() where boot_id = $1 and state in (0, 1) returning 1',
+  text: `update tk.workers set beat_at = case when state = 3 then beat_at else clock_timestamp() end,
+      woke = case when state = 3 then 1 else woke end
+    where boot_id = $1 and (state in (0, 1) or state = 3 and woke = 0) returning state in (0, 1) as alive`,
 };
 const LEAVE = { name: 'worker_leave', text: 'update tk.workers set state = 1 where boot_id = $1 and state = 0' };
 const GONE = {
@@ -73,8 +76,8 @@ export class PostgresOwnershipStore implements OwnershipStore {
   }
 
   async heartbeat(bootId: BootId): Promise<boolean> {
-    const rows = await this.#database.query(HEARTBEAT, [bootId]);
-    return rows.length > 0;
+    const [row] = await this.#database.query<{ alive: boolean }>(HEARTBEAT, [bootId]);
+    return row?.alive === true;
   }
 
   async leave(bootId: BootId): Promise<void> {

@@ -34,6 +34,10 @@ const DECLARE_DEAD = {
       and abs(extract(epoch from clock_timestamp())::double precision * 1000 - $2) <= 1000
     returning w.boot_id`,
 };
+const COUNT_FALSE_DEATHS = {
+  name: 'count_false_deaths',
+  text: 'update tk.workers set woke = 2 where state = 3 and woke = 1 returning 1',
+};
 const FREE_PARTITIONS = {
   name: 'free_partitions',
   text: `update tk.partitions p set owner = null, epoch = p.epoch + 1, changed_at = clock_timestamp()
@@ -95,6 +99,11 @@ export class PostgresRepairStore implements RepairStore {
   async declareDead(leaseMs: number, expectedDatabaseMs: number): Promise<BootId[]> {
     const rows = await this.#database.query<{ boot_id: BootId }>(DECLARE_DEAD, [leaseMs, expectedDatabaseMs]);
     return rows.map((row) => row.boot_id);
+  }
+
+  async countFalseDeaths(): Promise<number> {
+    const rows = await this.#database.query(COUNT_FALSE_DEATHS, []);
+    return rows.length;
   }
 
   async interruptLost(limit: number): Promise<InterruptedTurn[]> {

@@ -110,6 +110,9 @@ test('a leader that was stopped and wakes ends itself, and repairs nothing twice
   expect(await paused.exited).toBe(1);
   expect(paused.log.some((line) => line.includes('declared dead'))).toBe(true);
   expect(await leaderOf(stage)).toBe(standby.bootId);
+  await until('the false death is counted', async () => {
+    return (await metric(standby, 'takeovers_total{cause="lease_over",false="true"}')) === 1;
+  });
   const { lane, turn } = worker;
   expect(await fateOf(stage, lane, turn)).toEqual({ interrupted: 1, resume_of: turn.fence.turnId, resumes: 1 });
 });

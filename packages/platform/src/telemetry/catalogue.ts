@@ -85,7 +85,7 @@ export const CATALOGUE = {
   takeovers_total: {
     type: 'counter',
     labels: ['cause', 'false'],
-    help: 'Processes declared dead; false = "true" is counted by the process itself when it finds that it was.',
+    help: 'Processes declared dead; those heard of again afterwards are counted once more, with false = "true".',
   },
   takeover_delay_seconds: {
     type: 'histogram',

@@ -11,6 +11,7 @@ import { OwnerlessPartitions } from '@turnkeeper/core';
 import type { Metrics } from '@turnkeeper/platform/telemetry';
 import { deadProcesses } from './dead-processes.ts';
 import { deliveries } from './deliveries.ts';
+import { falseDeaths } from './false-deaths.ts';
 import { lostTurns } from './lost-turns.ts';
 import { partitions } from './partitions.ts';
 import { retention } from './retention.ts';
@@ -34,11 +35,12 @@ export interface AllSweepsOptions {
 /** Everything the leader does, and how often. A lost worker's turns go on right after it was declared dead. */
 export function allSweeps(options: AllSweepsOptions): SweepGroup[] {
   const { clock, metrics } = options;
+  const takeovers = metrics.counter('takeovers_total');
   return [
     {
       everyMs: 250,
       sweeps: [
-        deadProcesses({ ...options, takeovers: metrics.counter('takeovers_total') }),
+        deadProcesses({ ...options, takeovers }),
         lostTurns({
           ...options,
           resumes: metrics.counter('resumes_total'),
@@ -56,7 +58,7 @@ export function allSweeps(options: AllSweepsOptions): SweepGroup[] {
         }),
       ],
     },
-    { everyMs: 1_000, sweeps: [deliveries(options)] },
+    { everyMs: 1_000, sweeps: [deliveries(options), falseDeaths({ ...options, takeovers })] },
     { everyMs: 2_000, sweeps: [tenantLoad(options)] },
     { everyMs: 60_000, sweeps: [retention(options)] },
   ];
