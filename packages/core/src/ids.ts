@@ -44,17 +44,25 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const BASE32_LENGTH = 26;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const SEPARATOR = '\u001f';
+const [HYPHEN, ZERO, NINE, LETTER_OFFSET] = [0x2d, 0x30, 0x39, 0x57];
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /** 4096 slots, for ever (surface §1): a lane's slot is in its rows. */
 export const SLOT_COUNT = 4096;
 
 /** Writes a UUID as a public id: prefix, underscore, 26 characters of lower-case Crockford base32. */
 export function formatId(prefix: IdPrefix, uuid: string): string {
-  let value = BigInt(`0x${uuid.replaceAll('-', '')}`);
-  let text = '';
-  for (let i = 0; i < BASE32_LENGTH; i++) {
-    text = ALPHABET.charAt(Number(value & 31n)) + text;
-    value >>= 5n;
+  // 26 times 5 bits are two more than a UUID has: they stand in front, as zeros
+  let [text, held, bits] = ['', 0, 2];
+  for (let i = 0; i < uuid.length; i++) {
+    const code = uuid.charCodeAt(i);
+    if (code === HYPHEN) continue;
+    held = (held << 4) | (code > NINE ? code - LETTER_OFFSET : code - ZERO);
+    bits += 4;
+    if (bits < 5) continue;
+    bits -= 5;
+    text += ALPHABET.charAt(held >> bits);
+    held &= (1 << bits) - 1;
   }
   return `${prefix}_${text}`;
 }
@@ -113,6 +121,6 @@ function uuidFromHex(hex: string): string {
 
 function toHex(bytes: Uint8Array): string {
   let hex = '';
-  for (const byte of bytes) hex += byte.toString(16).padStart(2, '0');
+  for (const byte of bytes) hex += HEX[byte];
   return hex;
 }
