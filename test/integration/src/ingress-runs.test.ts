@@ -1,0 +1,174 @@
+/** Waiting for runs, watching them live and cancelling them, with a worker that runs them. */
+import { randomUUID } from 'node:crypto';
+import { type Cluster, startCluster, until } from '@turnkeeper/test-harness';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+let cluster: Cluster;
+
+beforeAll(async () => {
+  cluster = await startCluster({ urls: inject('urls'), ingress: 2, workers: 1, coordinators: 1, mode: 'inline' });
+  await cluster.putTenant({
+    name: 'test',
+    key: cluster.apiKey,
+    agents: [
+      { name: 'main', runtime: 'echo' },
+      { name: 'words', runtime: 'echo', echo: { wordMs: 20 } },
+      { name: 'slow', runtime: 'echo', echo: { delayMs: 600_000 } },
+    ],
+  });
+});
+
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+const send = async (body: object = {}) => {
+  const answer = await cluster.api('/v1/messages', { body: { sessionKey: randomUUID(), text: 'hello', ...body } });
+  return answer.json.runId as string;
+};
+const wait = (runId: string, seconds = 30) => cluster.api(`/v1/runs/${runId}?wait=${seconds}`);
+
+interface StreamEvent {
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Reads an SSE answer to its end. */
+async function readStream(path: string, init: RequestInit = {}, node = 0): Promise<StreamEvent[]> {
+  const headers = { authorization: `Bearer ${cluster.apiKey}`, 'content-type': 'application/json' };
+  const answer = await fetch(cluster.ingress[node]?.url + path, {
+    ...init,
+    headers,
+    signal: AbortSignal.timeout(30_000),
+  });
+  expect(answer.headers.get('content-type')).toContain('text/event-stream');
+  return [...(await answer.text()).matchAll(/^data: (.*)$/gm)].map(([, json]) => JSON.parse(json ?? ''));
+}
+
+describe('a run', () => {
+  test('is told with its reply to one who waits', async () => {
+    const run = (await wait(await send())).json;
+    expect(run).toMatchObject({ status: 'ok', attempts: 1, reply: { text: 'hello' } });
+    expect(Date.parse(run.finishedAt)).toBeGreaterThanOrEqual(Date.parse(run.createdAt));
+  });
+
+  test('is told as it stands when the time is over', async () => {
+    const runId = await send({ agentId: 'slow' });
+    await until('it runs', async () => (await wait(runId, 0)).json.status === 'running');
+    expect((await wait(runId, 1)).json).toMatchObject({ status: 'running', attempts: 1 });
+  });
+
+  test.each(['-1', '56', '1.5', 'a', ''])('cannot be waited for %j seconds', async (seconds) => {
+    const answer = await cluster.api(`/v1/runs/${await send()}?wait=${seconds}`);
+    expect([answer.status, answer.json.code]).toEqual([400, 'unsupported_param']);
+  });
+
+  test('stands in the list of its conversation, the newest first, page by page', async () => {
+    const sessionKey = randomUUID();
+    const sent: string[] = [];
+    for (let i = 0; i < 3; i++) sent.push(await send({ sessionKey }));
+    const first = await cluster.api(`/v1/runs?sessionKey=${sessionKey}&limit=2`);
+    const second = await cluster.api(`/v1/runs?sessionKey=${sessionKey}&limit=2&cursor=${first.json.nextCursor}`);
+    const seen = [...first.json.data, ...second.json.data].map((run) => run.runId);
+    expect(seen).toEqual(sent.reverse());
+    expect([first.json.hasMore, second.json.hasMore, second.json.nextCursor]).toEqual([true, false, null]);
+  });
+});
+
+describe('the stream of a run', () => {
+  test('begins with its acceptance and brings each word as it comes', async () => {
+    const body = JSON.stringify({ sessionKey: randomUUID(), text: 'one two three four five', agentId: 'words' });
+    const events = await readStream('/v1/messages?stream=true', { method: 'POST', body });
+    const types = events.map(({ type }) => type);
+    expect([...new Set(types)]).toEqual([
+      'stream.open',
+      'event.accepted',
+      'turn.started',
+      'message.delta',
+      'message.created',
+      'turn.finished',
+      'run.settled',
+    ]);
+    const deltas = events.filter(({ type }) => type === 'message.delta');
+    expect(deltas.length).toBeGreaterThan(1);
+    expect(deltas.map(({ data }) => data['text']).join('')).toBe('one two three four five');
+    expect(events.at(-1)?.data).toMatchObject({ status: 'ok' });
+  });
+
+  test('is the same at the other node', async () => {
+    const runId = await send({ agentId: 'words', text: 'a b c d e f g h i j' });
+    const events = await readStream(`/v1/runs/${runId}/events`, {}, 1);
+    expect(events.at(0)?.type).toBe('stream.open');
+    expect(events.filter(({ type }) => type === 'message.created')).toMatchObject([
+      { data: { text: 'a b c d e f g h i j' } },
+    ]);
+    expect(events.at(-1)).toMatchObject({ type: 'run.settled', data: { runId, status: 'ok' } });
+  });
+
+  test('of a run that has ended tells its message and its end', async () => {
+    const runId = await send();
+    await wait(runId);
+    const events = await readStream(`/v1/runs/${runId}/events`);
+    expect(events.map(({ type }) => type)).toEqual(['stream.open', 'message.created', 'run.settled']);
+  });
+});
+
+describe('a run that is cancelled', () => {
+  const cancel = (runId: string) => cluster.api(`/v1/runs/${runId}/cancel`, { method: 'POST' });
+
+  test('while it runs ends its turn, and the next one of its conversation goes on', async () => {
+    const sessionKey = randomUUID();
+    const running = await send({ sessionKey, agentId: 'slow' });
+    const queued = await send({ sessionKey, agentId: 'slow' });
+    await until('it runs', async () => (await wait(running, 0)).json.status === 'running');
+    const watching = readStream(`/v1/runs/${running}/events`);
+    expect((await cancel(running)).json).toMatchObject({ runId: running, status: 'cancelled' });
+    expect((await watching).at(-1)).toMatchObject({ type: 'run.settled', data: { status: 'cancelled' } });
+    await until('the next one runs', async () => (await wait(queued, 0)).json.status === 'running');
+    await cancel(queued);
+  });
+
+  test('while it waits ends alone', async () => {
+    const sessionKey = randomUUID();
+    const running = await send({ sessionKey, agentId: 'slow' });
+    const queued = await send({ sessionKey, agentId: 'slow' });
+    await until('it runs', async () => (await wait(running, 0)).json.status === 'running');
+    expect((await cancel(queued)).json).toMatchObject({ status: 'cancelled', attempts: 0 });
+    expect((await wait(running, 0)).json.status).toBe('running');
+    await cancel(running);
+  });
+
+  test('after its end is 409', async () => {
+    const runId = await send();
+    await wait(runId);
+    const answer = await cancel(runId);
+    expect([answer.status, answer.json.code]).toEqual([409, 'run_final']);
+    expect((await wait(runId, 0)).json.status).toBe('ok');
+  });
+});
+
+test('the timeline of an event tells its way', async () => {
+  const runId = await send();
+  await wait(runId);
+  const { json } = await cluster.api(`/v1/events/${runId.replace('run_', 'evt_')}/timeline`);
+  expect(json).toMatchObject({ runId, status: 'ok' });
+  expect(json.data.map((entry: { step: string }) => entry.step)).toEqual(
+    expect.arrayContaining(['accepted', 'claimed', 'settled']),
+  );
+});
+
+test('a node that drains answers those who wait and tells streams to go elsewhere', async () => {
+  const node = await cluster.add('ingress');
+  const runId = await send({ agentId: 'slow' });
+  const headers = { authorization: `Bearer ${cluster.apiKey}` };
+  const stream = await fetch(`${node.url}/v1/runs/${runId}/events`, { headers });
+  const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader?.read())?.value).toContain('stream.open');
+  const waiting = cluster.api(`/v1/runs/${runId}?wait=50`, { node });
+  // a later request that was answered says that the node has the earlier one
+  await cluster.api(`/v1/runs/${runId}`, { node });
+  node.signal('SIGTERM');
+  expect((await waiting).json).toMatchObject({ runId });
+  let rest = '';
+  for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) rest += part.value;
+  expect(rest).toMatch(/event: stream\.closing\n.*"reason":"drain"/);
+  await node.exited;
+});
