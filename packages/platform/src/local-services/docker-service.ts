@@ -17,22 +17,21 @@ const ANSWER_MS = 60_000;
 const POLL_MS = 100;
 const STOP_SECONDS = 20;
 
-/** True when a Docker engine answers; having its client on PATH says nothing. */
+/** True when a Docker engine of this machine answers; having its client on PATH says nothing. */
 export async function dockerAnswers(): Promise<boolean> {
   const host = environment()['DOCKER_HOST'];
-  if (host?.startsWith('tcp://')) return ping({ host: new URL(host).hostname, port: Number(new URL(host).port) });
+  // ports are opened on loopback only, so an engine elsewhere is of no use
+  if (host && !host.startsWith('unix://')) return false;
   const sockets = host?.startsWith('unix://')
     ? [host.slice('unix://'.length)]
     : ['/var/run/docker.sock', join(homedir(), '.docker/run/docker.sock')];
   const socketPath = sockets.find((path) => existsSync(path));
-  return socketPath !== undefined && ping({ socketPath });
+  return socketPath !== undefined && ping(socketPath);
 }
 
-function ping(
-  at: { readonly socketPath: string } | { readonly host: string; readonly port: number },
-): Promise<boolean> {
+function ping(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const asked = request({ ...at, path: '/_ping', timeout: PING_MS }, (answer) => {
+    const asked = request({ socketPath, path: '/_ping', timeout: PING_MS }, (answer) => {
       answer.resume();
       resolve(answer.statusCode === 200);
     });
@@ -107,11 +106,12 @@ export class DockerService implements LocalService {
 
   async #create(): Promise<void> {
     // testcontainers needs a second to load, and only this branch needs it
-    const { GenericContainer, Wait } = await import('testcontainers');
+    const { Wait } = await import('testcontainers');
+    const { LoopbackContainer } = await import('./loopback-container.ts');
     const { name, image, persistent, volume, password } = this.#recipe;
     const inside = INSIDE[name];
     this.#port = await freePort();
-    let container = new GenericContainer(image)
+    let container = new LoopbackContainer(image)
       .withExposedPorts({ container: inside.port, host: this.#port })
       .withCommand(commandOf(this.#recipe))
       .withStartupTimeout(START_MS)

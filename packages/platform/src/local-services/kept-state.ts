@@ -7,6 +7,8 @@ import { postgresFolder } from './postgres.ts';
 
 const source = z.enum(['docker', 'npm', 'path', 'debian']);
 const keptState = z.object({
+  /** Names what lies outside of the folder and must not be found again by another folder at this place. */
+  id: z.string(),
   postgresPassword: z.string(),
   redisPassword: z.string(),
   /** Relative to the data folder, which may be moved; absolute where it had to lie elsewhere. */
@@ -41,6 +43,7 @@ export async function writeKeptState(dataDir: string, state: KeptState): Promise
 
 function freshState(dataDir: string): KeptState {
   return {
+    id: randomBytes(8).toString('hex'),
     postgresPassword: randomBytes(24).toString('base64url'),
     redisPassword: randomBytes(24).toString('base64url'),
     postgresFolder: postgresFolder(dataDir),

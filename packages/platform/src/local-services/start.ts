@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -102,32 +101,41 @@ async function openFolder({ dataDir }: LocalServicesOptions) {
 }
 
 async function begin(name: ServiceName, chain: Chain, begun: LocalService[]): Promise<void> {
-  const service = await choose(name, chain);
-  begun.push(service);
-  await service.start();
-}
-
-async function choose(name: ServiceName, chain: Chain): Promise<LocalService> {
   const kept = chain.state.sources[name];
-  // data stay where they are: a database made by one kind of server is not looked for in another
-  const mayUseDocker = kept === undefined || kept === 'docker' || name !== 'postgres';
-  if (chain.docker && mayUseDocker) return dockerService(name, chain);
-  if (kept === 'docker' && name === 'postgres') {
-    throw new AppError({
-      code: 'store_unavailable',
-      message: `The database of ${chain.dataDir} is in Docker, which does not answer: start it, or use another data folder.`,
-    });
-  }
   const reasons: string[] = [];
+  const startOne = async (service: LocalService) => {
+    begun.push(service);
+    await service.start();
+  };
+  // data stay where they are: what one kind of server made is not looked for in another
+  if (chain.docker && (kept === undefined || kept === 'docker')) {
+    const service = dockerService(name, chain);
+    try {
+      return await startOne(service);
+    } catch (err) {
+      begun.splice(begun.indexOf(service), 1);
+      await service.close();
+      // an engine that cannot fetch images (a closed network) is as good as none
+      reasons.push(`Docker could not start ${name}: ${err instanceof Error ? err.message : 'unknown'}`);
+    }
+  }
+  if (kept === 'docker' && name === 'postgres') throw inDocker(chain.dataDir, reasons);
   const recipe = await programRecipe(name, chain, (reason) => reasons.push(reason));
-  if (recipe) return new ProgramService(recipe, chain.onDied);
-  throw new AppError({ code: 'store_unavailable', message: missing(name, reasons) });
+  if (!recipe) throw new AppError({ code: 'store_unavailable', message: missing(name, reasons) });
+  await startOne(new ProgramService(recipe, chain.onDied));
 }
 
-function dockerService(name: ServiceName, { config, state, dataDir, persistent, onDied }: Chain): LocalService {
+function inDocker(dataDir: string, [reason = 'Docker does not answer']: readonly string[]): AppError {
+  return new AppError({
+    code: 'store_unavailable',
+    message: `The database of ${dataDir} is in Docker (${reason}): start it, or use another data folder.`,
+  });
+}
+
+function dockerService(name: ServiceName, { config, state, persistent, onDied }: Chain): LocalService {
   const image = { postgres: config.postgresImage, redis: config.redisImage, nats: config.natsImage }[name];
   const password = name === 'postgres' ? state.postgresPassword : state.redisPassword;
-  const volume = `turnkeeper-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}-${name}`;
+  const volume = `turnkeeper-${state.id}-${name}`;
   return new DockerService({ name, image, password, persistent, volume }, onDied);
 }
 
