@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Broken } from './model/broken.ts';
 import { World, type WorldOptions } from './model/world.ts';
 
-const RUNS = 200;
+const RUNS = 100;
+const TIMEOUT = { timeout: 60_000 };
 
 /** What is wrong with a finished world; null when nothing is. */
 function faultOf(world: World): string | null {
@@ -50,7 +51,7 @@ const sound: readonly [string, Setting][] = [
   ],
 ];
 
-describe('the lane protocol, two workers, any order of what happens', () => {
+describe('the lane protocol, two workers, any order of what happens', TIMEOUT, () => {
   it.each(sound)('ends every event once and in order: %s', async (_name, setting) => {
     expect(await faults(setting)).toEqual([]);
   });
@@ -67,7 +68,7 @@ const unsound: readonly [string, Broken, Omit<Setting, 'broken'>][] = [
   ['no scan after a crash', {}, { budget: { events: 6, kills: 2, lostWakeUps: 2 } }],
 ];
 
-describe('the same checks, on a worker broken on purpose', () => {
+describe('the same checks, on a worker broken on purpose', TIMEOUT, () => {
   it.each(unsound)('see: %s', async (_name, broken, setting) => {
     expect(await faults({ ...setting, broken })).not.toEqual([]);
   });

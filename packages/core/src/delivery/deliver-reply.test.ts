@@ -1,0 +1,239 @@
+import { describe, expect, it } from 'vitest';
+import { StoreError } from '../errors.ts';
+import type { AccountId, BootId, LaneRef, MessageId } from '../ids.ts';
+import type { DeliverySettlement, DueDelivery, OwnSend } from '../ports/delivery.ts';
+import type { CommitRequest } from '../ports/lane.ts';
+import { Lease } from '../session/lease.ts';
+import { noCounter, noHistogram, noLog, RecordedCounter, turnOf } from '../session/turn.fixture.ts';
+import { SeededIds, settled, VirtualClock } from '../testing/index.ts';
+import { ReplyDeliverer, type SentReply } from './deliver-reply.ts';
+
+const account = 'account' as AccountId;
+const delivered: SentReply = { platform: 'webhook', outcome: { result: 'delivered', ref: null } };
+
+/** A store of pending rows per lane, of which it gives out the first, and a platform that answers when told. */
+class Scene {
+  readonly clock = new VirtualClock();
+  readonly pending: DueDelivery[] = [];
+  readonly sends: { readonly delivery: DueDelivery; readonly answer: (sent: SentReply) => void }[] = [];
+  readonly settlements: DeliverySettlement[] = [];
+  readonly staleFences = new RecordedCounter();
+  readonly lease = new Lease(this.clock, { leaseMs: 3000, marginMs: 500 });
+  ownSends: OwnSend[] = [];
+  claimFails = false;
+  settleFails = false;
+  isMine = true;
+  canSend = true;
+  readonly busyLanes = new Set<string>();
+  readonly deliverer: ReplyDeliverer;
+
+  constructor(limits: { readonly sendsMax?: number; readonly sendsPerAccountMax?: number } = {}) {
+    this.lease.renewed(0);
+    this.deliverer = new ReplyDeliverer({
+      ...{ bootId: 'me' as BootId, clock: this.clock, ids: new SeededIds(), log: noLog, lease: this.lease },
+      ...{ sendsMax: 10, sendsPerAccountMax: 5, ...limits },
+      partitions: () => [0],
+      laneIsBusy: (laneId) => this.busyLanes.has(laneId),
+      crashPoints: { hit: () => undefined },
+      metrics: {
+        ...{ attempts: noCounter, deliveries: noCounter, delaySeconds: noHistogram, staleFences: this.staleFences },
+      },
+      channels: {
+        canSend: async () => this.canSend,
+        send: (delivery) => new Promise((answer) => this.sends.push({ delivery, answer })),
+      },
+      store: {
+        claimDue: async (_boot, { limit, lanes }) => this.#claimDue(limit, lanes),
+        settle: async (_boot, items) => {
+          if (this.settleFails) throw unknown();
+          this.settlements.push(...items);
+          return items.map(() => this.isMine);
+        },
+        nextDueMs: async () => null,
+        ownSends: async () => this.ownSends,
+      },
+    });
+  }
+
+  #claimDue(limit: number, lanes: readonly LaneRef[] | undefined): DueDelivery[] {
+    if (this.claimFails) throw unknown();
+    const heads: DueDelivery[] = [];
+    for (const row of [...this.pending]) {
+      const wanted = lanes === undefined || lanes.some(({ laneId }) => laneId === row.lane.laneId);
+      const isFirst = !heads.some(({ lane }) => lane.laneId === row.lane.laneId);
+      if (!wanted || !isFirst || heads.length >= limit) continue;
+      heads.push(row);
+      this.pending.splice(this.pending.indexOf(row), 1);
+    }
+    return heads;
+  }
+
+  async answer(i: number, sent: SentReply = delivered): Promise<void> {
+    this.sends[i]?.answer(sent);
+    await settled();
+  }
+}
+
+function unknown(): StoreError {
+  return new StoreError({ failure: 'unknown', state: '08006', message: 'away' });
+}
+
+function rowOf(n: number, seq = '8'): DueDelivery {
+  const { lane, agentId } = turnOf(n);
+  return {
+    ...{ lane, seq, n: 0, messageId: `m${n}-${seq}` as MessageId, accountId: account, attempt: 1, recovered: false },
+    ...{ runId: null, turnId: null, sessionKey: 'key', agentId, role: 'assistant', body: { text: 'hi' } },
+    ...{ startedAt: null, finishedAt: new Date(0), traceparent: null },
+  };
+}
+
+/** A committed turn whose reply the commit inserted in this state. */
+function commit(scene: Scene, n: number, delivery: 'sending' | 'pending'): void {
+  const turn = turnOf(n);
+  const request: CommitRequest = {
+    ...{ lane: turn.lane, fence: turn.fence, status: 'ok', messageId: `m${n}` as MessageId, reply: { text: 'hi' } },
+    ...{ error: null, usage: null, agentVersion: 1, owed: { kind: 'send', accountId: account, sendNow: true } },
+  };
+  scene.deliverer.committed(turn, request, { result: 'ok', seq: '8', more: false, finishedAt: new Date(0), delivery });
+}
+
+describe('a committed reply', () => {
+  it('is sent at once when the commit inserted it as being sent, and recorded', async () => {
+    const scene = new Scene();
+    commit(scene, 1, 'sending');
+    await settled();
+    expect(scene.sends[0]?.delivery).toMatchObject({ attempt: 1, seq: '8', body: { text: 'hi' }, messageId: 'm1' });
+    await scene.answer(0);
+    expect(scene.settlements).toMatchObject([{ seq: '8', attempt: 1, outcome: { state: 'delivered' } }]);
+  });
+
+  it('is taken from its row when it has to wait for its turn', async () => {
+    const scene = new Scene();
+    scene.pending.push(rowOf(1));
+    commit(scene, 1, 'pending');
+    await settled();
+    expect(scene.sends).toHaveLength(1);
+  });
+
+  it('waits until the one before it is settled', async () => {
+    const scene = new Scene();
+    commit(scene, 1, 'sending');
+    scene.pending.push(rowOf(1, '10'), rowOf(1, '12'));
+    commit(scene, 1, 'pending');
+    await settled();
+    expect(scene.sends).toHaveLength(1);
+    await scene.answer(0);
+    expect(scene.sends.map(({ delivery }) => delivery.seq)).toEqual(['8', '10']);
+    await scene.answer(1);
+    await scene.answer(2);
+    expect(scene.sends.map(({ delivery }) => delivery.seq)).toEqual(['8', '10', '12']);
+  });
+
+  it('owes nothing without an account, or through one that cannot send', async () => {
+    const scene = new Scene();
+    const turn = turnOf(1);
+    expect(await scene.deliverer.owedFor(turn)).toEqual({ kind: 'proven' });
+    const events = turn.events.map((event) => ({ ...event, accountId: account }));
+    expect(await scene.deliverer.owedFor({ ...turn, events })).toMatchObject({ kind: 'send', sendNow: true });
+    scene.canSend = false;
+    expect(await scene.deliverer.owedFor({ ...turn, events })).toEqual({ kind: 'proven' });
+  });
+});
+
+describe('sending', () => {
+  it('starts only while this worker cannot be taken for dead', async () => {
+    const scene = new Scene();
+    await scene.clock.advance(2_600);
+    commit(scene, 1, 'sending');
+    await scene.clock.advance(500);
+    expect(scene.sends).toHaveLength(0);
+    scene.lease.renewed(scene.clock.monotonicMs());
+    await scene.clock.advance(100);
+    expect(scene.sends).toHaveLength(1);
+  });
+
+  it('never starts once this worker is dead', async () => {
+    const scene = new Scene();
+    await scene.clock.advance(2_600);
+    commit(scene, 1, 'sending');
+    await scene.deliverer.stop();
+    scene.lease.renewed(scene.clock.monotonicMs());
+    await scene.clock.advance(1_000);
+    expect(scene.sends).toHaveLength(0);
+    expect(scene.settlements).toEqual([]);
+  });
+
+  it('is bounded: rows that find no place wait in the store', async () => {
+    const scene = new Scene({ sendsMax: 2 });
+    const end = new AbortController();
+    for (let n = 0; n < 5; n++) scene.pending.push(rowOf(n));
+    void scene.deliverer.run(end.signal);
+    await scene.clock.advance(10);
+    expect(scene.sends).toHaveLength(2);
+    expect(scene.pending).toHaveLength(3);
+    await scene.answer(0);
+    await scene.clock.advance(2_000);
+    expect(scene.sends).toHaveLength(3);
+    end.abort();
+  });
+
+  it('tells commits to store what one account has no place for', async () => {
+    const scene = new Scene({ sendsPerAccountMax: 1 });
+    const events = turnOf(1).events.map((event) => ({ ...event, accountId: account }));
+    commit(scene, 1, 'sending');
+    expect(await scene.deliverer.owedFor({ ...turnOf(2), events })).toMatchObject({ sendNow: false });
+  });
+
+  it('is recorded as unknown when a channel fails in a way nobody foresaw', async () => {
+    const scene = new Scene();
+    commit(scene, 1, 'sending');
+    await settled();
+    await scene.answer(0, Promise.reject(new Error('a bug')) as unknown as SentReply);
+    expect(scene.settlements).toMatchObject([{ outcome: { state: 'unknown' } }]);
+  });
+
+  it('is recorded again and again until the store answers', async () => {
+    const scene = new Scene();
+    scene.settleFails = true;
+    commit(scene, 1, 'sending');
+    await settled();
+    await scene.answer(0);
+    await scene.clock.advance(30_000);
+    scene.settleFails = false;
+    await scene.clock.advance(5_000);
+    expect(scene.settlements).toHaveLength(1);
+  });
+
+  it('counts what was not recorded because the row is somebody else’s by now', async () => {
+    const scene = new Scene();
+    scene.isMine = false;
+    commit(scene, 1, 'sending');
+    await settled();
+    await scene.answer(0);
+    expect(scene.staleFences.seen).toEqual({ 'at=settle': 1 });
+  });
+});
+
+describe('a row whose claim got no answer', () => {
+  const sending = (n: number, ageMs: number): OwnSend => ({ lane: turnOf(n).lane, seq: '8', n: 0, attempt: 1, ageMs });
+
+  it('is given back unsent after a while, but not one that is in hand or about to be', async () => {
+    const scene = new Scene();
+    const end = new AbortController();
+    commit(scene, 1, 'sending');
+    await settled();
+    scene.claimFails = true;
+    scene.deliverer.due(turnOf(2).lane);
+    await settled();
+    scene.claimFails = false;
+    scene.busyLanes.add(turnOf(3).lane.laneId);
+    scene.ownSends = [sending(1, 60_000), sending(2, 60_000), sending(3, 60_000), sending(4, 3_000)];
+    void scene.deliverer.run(end.signal);
+    await scene.clock.advance(8_000);
+    expect(scene.settlements).toEqual([]);
+    await scene.clock.advance(6_000);
+    expect(scene.settlements.map(({ lane }) => lane)).toEqual([turnOf(2).lane]);
+    expect(scene.settlements[0]?.outcome).toMatchObject({ state: 'pending', afterMs: 0 });
+    end.abort();
+  });
+});

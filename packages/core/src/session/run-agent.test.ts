@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { AppError, StoreError } from '../errors.ts';
+import type { AgentConfig } from '../ports/configs.ts';
+import { SeededIds, VirtualClock } from '../testing/index.ts';
+import type { AgentCall, AgentReply, AgentRuntime } from './agent.ts';
+import { runAgent } from './run-agent.ts';
+import { noLog, RecordedStream, turnOf } from './turn.fixture.ts';
+import { Turns } from './turn.ts';
+import { TurnStream } from './turn-stream.ts';
+
+const reply: AgentReply = { text: 'hi', usage: null };
+const config = { version: 3, runtime: { kind: 'echo', delayMs: 0, fail: 0, wordMs: 0 } } as AgentConfig;
+
+/** Runs one turn with this runtime; `get` reads the agent's configuration. */
+function scene(run: AgentRuntime['run'], get: () => Promise<AgentConfig | null> = async () => config) {
+  const clock = new VirtualClock();
+  const ids = new SeededIds();
+  const live = new RecordedStream();
+  const firstTextMs: number[] = [];
+  const options = {
+    ...{ agents: { get }, runtimes: { echo: { run }, openai: { run } }, stream: new TurnStream(live, clock) },
+    ...{ clock, ids, log: noLog, transcriptBefore: async () => [], onFirstText: (ms: number) => firstTextMs.push(ms) },
+  };
+  const turns = new Turns({
+    ...{ clock, ids, turnMsMax: 60_000, inactiveMsMax: 60_000 },
+    answer: (turn) => runAgent(turn, options),
+  });
+  const claimed = turnOf(1);
+  turns.announce(claimed.fence.turnId);
+  return { clock, live, firstTextMs, turns, claimed, ended: turns.run(claimed) };
+}
+
+const passing = () => new AppError({ code: 'agent_unreachable', message: 'away', retryable: true });
+
+describe('an agent’s turn', () => {
+  it('brings the reply, and the version that gave it', async () => {
+    const { ended, live } = scene(async () => reply);
+    expect(await ended).toMatchObject({ end: { how: 'replied', reply }, turn: { agentVersion: 3, runtime: 'echo' } });
+    expect(live.events.map(({ type }) => type)).toEqual(['turn.started']);
+  });
+
+  it('is tried three times in all when a failure may pass', async () => {
+    const tries: number[] = [];
+    const { clock, ended } = scene(async ({ tryNumber }: AgentCall) => {
+      tries.push(tryNumber);
+      throw passing();
+    });
+    await clock.advance(10_000);
+    expect((await ended).end).toEqual({ how: 'failed', status: 'error', code: 'agent_unreachable' });
+    expect(tries).toEqual([1, 2, 3]);
+  });
+
+  it('ends well when a later try does', async () => {
+    const { clock, ended } = scene(async ({ tryNumber }) => {
+      if (tryNumber === 1) throw passing();
+      return reply;
+    });
+    await clock.advance(1_000);
+    expect((await ended).end).toEqual({ how: 'replied', reply });
+  });
+
+  it('is not tried again once somebody may have read its text', async () => {
+    let tries = 0;
+    const { ended, firstTextMs } = scene(async ({ emit }) => {
+      tries++;
+      emit('half a ');
+      throw passing();
+    });
+    expect((await ended).end).toMatchObject({ code: 'agent_unreachable' });
+    expect(tries).toBe(1);
+    expect(firstTextMs).toHaveLength(1);
+  });
+
+  it('is not tried again when its failure is for good', async () => {
+    let tries = 0;
+    const { ended } = scene(async () => {
+      tries++;
+      throw new AppError({ code: 'model_auth', message: 'wrong key' });
+    });
+    expect((await ended).end).toMatchObject({ code: 'model_auth' });
+    expect(tries).toBe(1);
+  });
+
+  it('gives its events back when the store fails, not the agent', async () => {
+    const away = new StoreError({ failure: 'unknown', state: '08006', message: 'away' });
+    const { ended } = scene(
+      async () => reply,
+      () => Promise.reject(away),
+    );
+    expect((await ended).end).toEqual({ how: 'given_back', reason: 'local_failure' });
+  });
+
+  it('says that its agent is gone', async () => {
+    const { ended } = scene(
+      async () => reply,
+      async () => null,
+    );
+    expect((await ended).end).toMatchObject({ how: 'failed', code: 'config_missing' });
+  });
+
+  it('tells no code that is not a run’s', async () => {
+    for (const thrown of [new Error('a bug'), new AppError({ code: 'rate_limited', message: 'not a run code' })]) {
+      const { ended } = scene(() => Promise.reject(thrown));
+      expect((await ended).end).toMatchObject({ code: 'internal' });
+    }
+  });
+
+  it('streams nothing after it was stopped, and waits for no further try', async () => {
+    const calls: AgentCall[] = [];
+    const { ended, live, turns, claimed, clock } = scene((call) => {
+      calls.push(call);
+      return new Promise(() => undefined);
+    });
+    await clock.advance(0);
+    turns.stop(claimed.fence.turnId);
+    await ended;
+    calls[0]?.emit('late');
+    expect(live.events.map(({ type }) => type)).toEqual(['turn.started']);
+  });
+});

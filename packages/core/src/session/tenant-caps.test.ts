@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import type { TenantId } from '../ids.ts';
+import { settled, VirtualClock } from '../testing/index.ts';
+import { TenantCaps } from './tenant-caps.ts';
+import { noLog } from './turn.fixture.ts';
+
+const acme = 'acme' as TenantId;
+
+function capsOf(slots: number | null | Error) {
+  const clock = new VirtualClock();
+  const reads: TenantId[] = [];
+  const caps = new TenantCaps({
+    ...{ clock, log: noLog },
+    turnSlotsOf: async (tenantId) => {
+      reads.push(tenantId);
+      if (slots instanceof Error) throw slots;
+      return slots;
+    },
+  });
+  return { clock, caps, reads };
+}
+
+describe('what a tenant may use here', () => {
+  it('is its limit less what the others use', async () => {
+    const { caps } = capsOf(20);
+    caps.capOf(acme);
+    await settled();
+    expect(caps.capOf(acme)).toBe(20);
+    caps.exchanged(new Map([[acme, 15]]), 3);
+    expect(caps.capOf(acme)).toBe(5);
+  });
+
+  it('is an equal share while Redis is away', async () => {
+    const { caps } = capsOf(20);
+    caps.capOf(acme);
+    await settled();
+    caps.exchanged('away', 3);
+    expect(caps.capOf(acme)).toBe(6);
+  });
+
+  it('is at least one, however much the others use', async () => {
+    const { caps } = capsOf(2);
+    caps.capOf(acme);
+    await settled();
+    caps.exchanged(new Map([[acme, 50]]), 3);
+    expect(caps.capOf(acme)).toBe(1);
+    caps.exchanged('away', 30);
+    expect(caps.capOf(acme)).toBe(1);
+  });
+
+  it('is the default until the limit is known, and when it cannot be read', async () => {
+    const { caps } = capsOf(new Error('away'));
+    expect(caps.capOf(acme)).toBe(100);
+    await settled();
+    expect(caps.capOf(acme)).toBe(100);
+  });
+
+  it('is read again for those in use, and forgotten for the idle', async () => {
+    const { caps, clock, reads } = capsOf(20);
+    caps.capOf(acme);
+    await caps.refresh();
+    expect(reads).toHaveLength(2);
+    await clock.advance(61_000);
+    await caps.refresh();
+    await caps.refresh();
+    expect(reads).toHaveLength(2);
+  });
+});
