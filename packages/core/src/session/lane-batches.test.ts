@@ -190,7 +190,9 @@ describe('the steps of many lanes', () => {
     if (entry === undefined) throw new Error('no entry');
     const commit = batches.commit(entry, commitOf(0));
     await clock.advance(100);
-    void batches.close();
+    const closed = batches.close();
+    await clock.advance(10);
+    await closed;
     const before = sent;
     await clock.advance(60_000);
     expect(await commit).toBe(null);
