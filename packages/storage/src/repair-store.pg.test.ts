@@ -195,7 +195,7 @@ test('a heartbeat that holds the row first saves its process', async () => {
       .poll(
         () =>
           stage.rows("select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"),
-        { timeout: 4_000, interval: 5 },
+        { timeout: 15_000, interval: 5 },
       )
       .toHaveLength(1);
     await beating.query('commit');

@@ -53,7 +53,7 @@ export class Stage {
   constructor(fresh: FreshDatabase) {
     this.fresh = fresh;
     // tests hold locks on purpose, for as long as a loaded machine needs to see others wait
-    const settings = { lock_timeout: 4_500 };
+    const settings = { lock_timeout: 20_000, statement_timeout: 25_000 };
     const { url } = fresh;
     this.engine = openDatabase({ url, role: 'tk_engine', poolMax: 4, applicationName: 'test-engine', settings });
     this.sweep = openDatabase({ url, role: 'tk_sweep', poolMax: 2, applicationName: 'test-sweep', settings });
@@ -93,7 +93,7 @@ export class Stage {
   async blocked(name: string): Promise<void> {
     const text = `select 1 from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock' and query like $1`;
-    for (const untilMs = Date.now() + 4_000; ; ) {
+    for (const untilMs = Date.now() + 15_000; ; ) {
       if ((await this.rows(text, [`%tk.${name}(%`])).length > 0) return;
       if (Date.now() > untilMs) throw new Error(`${name} does not wait`);
     }
