@@ -1,4 +1,4 @@
-export { type BusLink, type BusLinkOptions, connectBus } from './bus-link.ts';
+export { connectBus } from './bus-link.ts';
 export { NatsControlSignals } from './control-signals.ts';
-export { NatsLiveStream, type NatsLiveStreamOptions } from './live-stream.ts';
-export { type ListenOptions, PartitionHints, type PartitionHintsOptions } from './partition-hints.ts';
+export { NatsLiveStream } from './live-stream.ts';
+export { PartitionHints } from './partition-hints.ts';

@@ -156,8 +156,8 @@ export type { Counter, CrashPoints, Gauge, Histogram, LogFields, Logger } from '
 export type { KeyWrap } from './ports/sealing.ts';
 export type { ControlSignals, LaneLocks, LiveEvent, LiveStream, LockAnswer, WakeUp, WakeUps } from './ports/signals.ts';
 export type { TenantSlots } from './ports/slots.ts';
-export type { TranscriptEntry, TranscriptStore } from './ports/transcripts.ts';
-export { DatabaseHealth, type DatabaseHealthLimits, type HealthSample } from './recovery/database-health.ts';
+export type { TranscriptEntry, TranscriptRequest, TranscriptStore } from './ports/transcripts.ts';
+export { DatabaseHealth } from './recovery/database-health.ts';
 export { Leadership } from './recovery/leadership.ts';
 export { OwnerlessPartitions } from './recovery/ownerless-partitions.ts';
 export { type Repeated, repeat } from './repeat.ts';

@@ -1,11 +1,6 @@
-export {
-  type ActivationConsumer,
-  ActivationConsumers,
-  type ActivationConsumersOptions,
-  type ConsumeOptions,
-} from './activation-consumers.ts';
-export { type LaneLocksOptions, RedisLaneLocks } from './lane-locks.ts';
-export { QueuedWakeUps, type QueuedWakeUpsOptions } from './queued-wake-ups.ts';
-export { type RateLimitsOptions, RedisRateLimits } from './rate-limits.ts';
-export { openRedis, type RedisLink, type RedisLinkOptions } from './redis-link.ts';
+export { type ActivationConsumer, ActivationConsumers } from './activation-consumers.ts';
+export { RedisLaneLocks } from './lane-locks.ts';
+export { QueuedWakeUps } from './queued-wake-ups.ts';
+export { RedisRateLimits } from './rate-limits.ts';
+export { openRedis, type RedisLink } from './redis-link.ts';
 export { RedisTenantSlots } from './tenant-slots.ts';
