@@ -1,5 +1,5 @@
-import type { LaneRef, SessionId, TranscriptEntry, TranscriptStore } from '@turnkeeper/core';
-import { call, tenantsOf } from './columns.ts';
+import type { TranscriptEntry, TranscriptRequest, TranscriptStore } from '@turnkeeper/core';
+import { call, columns, tenantsOf } from './columns.ts';
 import type { Database } from './database.ts';
 
 const TRANSCRIPT = call('transcript', 7);
@@ -12,13 +12,21 @@ export class PostgresTranscriptStore implements TranscriptStore {
     this.#database = database;
   }
 
-  recent(
-    lane: LaneRef,
-    sessionId: SessionId,
-    bounds: { readonly beforeSeq: string; readonly limit: number },
-  ): Promise<readonly TranscriptEntry[]> {
-    const { slot, tenantId, laneId } = lane;
-    const values = [tenantsOf([tenantId]), slot, tenantId, laneId, sessionId, bounds.beforeSeq, bounds.limit];
-    return this.#database.query<TranscriptEntry>(TRANSCRIPT, values);
+  async recent(items: readonly TranscriptRequest[], limit: number): Promise<TranscriptEntry[][]> {
+    const rows = await this.#database.query<TranscriptEntry & { readonly i: number }>(TRANSCRIPT, [
+      tenantsOf(items.map(({ lane }) => lane.tenantId)),
+      ...columns<TranscriptRequest>(
+        items,
+        ({ lane }) => lane.slot,
+        ({ lane }) => lane.tenantId,
+        ({ lane }) => lane.laneId,
+        ({ sessionId }) => sessionId,
+        ({ beforeSeq }) => beforeSeq,
+      ),
+      limit,
+    ]);
+    const found: TranscriptEntry[][] = items.map(() => []);
+    for (const { i, seq, role, body } of rows) found[i - 1]?.push({ seq, role, body });
+    return found;
   }
 }

@@ -37,7 +37,12 @@ export interface LaneParts {
 export function buildLanes(parts: LaneParts) {
   const { bootId, clock, ids, logger: log, crashPoints, scheduler, locks, wakeUps, counts, membership } = parts;
   const stream = new core.TurnStream(parts.live, clock);
-  const transcripts = new TranscriptCache({ store: parts.transcripts, messagesMax: parts.config.historyMax });
+  const transcripts = new TranscriptCache({
+    store: parts.transcripts,
+    messagesMax: parts.config.historyMax,
+    clock,
+    ids,
+  });
   const turns = buildTurns(parts, stream, transcripts);
   const deliverer = buildDeliverer(parts);
   const ownership: core.LaneOwnership = {

@@ -8,14 +8,18 @@ export interface TranscriptEntry {
   readonly body: unknown;
 }
 
+/** A session as a turn finds it. */
+export interface TranscriptRequest {
+  readonly lane: LaneRef;
+  readonly sessionId: SessionId;
+  /** Lane seq of the turn's claim: only what is older counts. */
+  readonly beforeSeq: string;
+}
+
 export interface TranscriptStore {
   /**
-   * The newest `limit` entries of the session whose seq is lower than `beforeSeq`, oldest first. Events that wait, or
+   * For each session its newest entries, at most `limit`, oldest first; result i belongs to item i. Events that wait, or
    * that a command discarded, are not part of it. @throws StoreError
    */
-  recent(
-    lane: LaneRef,
-    sessionId: SessionId,
-    bounds: { readonly beforeSeq: string; readonly limit: number },
-  ): Promise<readonly TranscriptEntry[]>;
+  recent(items: readonly TranscriptRequest[], limit: number): Promise<(readonly TranscriptEntry[])[]>;
 }

@@ -1,12 +1,24 @@
-import type { ClaimedTurn, CommitRequest, LaneId, SessionId, TranscriptEntry, TranscriptStore } from '@turnkeeper/core';
+import {
+  Batcher,
+  type ClaimedTurn,
+  type Clock,
+  type CommitRequest,
+  type Ids,
+  type LaneId,
+  type SessionId,
+  type TranscriptEntry,
+  type TranscriptRequest,
+  type TranscriptStore,
+} from '@turnkeeper/core';
 import { LRUCache } from 'lru-cache';
 
 export interface TranscriptCacheOptions {
   readonly store: TranscriptStore;
   /** Entries of a session that a turn is given at most. */
   readonly messagesMax: number;
+  readonly clock: Clock;
+  readonly ids: Ids;
   readonly lanesMax?: number;
-  readonly idleMs?: number;
 }
 
 interface WarmLane {
@@ -20,6 +32,11 @@ const LANES_MAX = 128;
 const IDLE_MS = 60 * 60 * 1000;
 /** Characters of text in all; a session with more than a tenth of them is not kept. */
 const TEXT_MAX = 64 * 1024 * 1024;
+/** Few, because each may bring hundreds of long rows. */
+const READS_PER_BATCH = 16;
+/** A worker's turns bound what waits. */
+const QUEUE_MAX = Number.POSITIVE_INFINITY;
+const RETRY = { attemptsMax: 3, baseMs: 50, capMs: 500 };
 
 /**
  * Transcripts of the lanes that ran last, to save reads. Every transaction that changes a lane raises its seq, so what is
@@ -27,16 +44,31 @@ const TEXT_MAX = 64 * 1024 * 1024;
  * else is read anew.
  */
 export class TranscriptCache {
-  readonly #store: TranscriptStore;
+  readonly #reads: Batcher<TranscriptRequest, readonly TranscriptEntry[]>;
   readonly #messagesMax: number;
   readonly #lanes: LRUCache<LaneId, WarmLane>;
 
   constructor(options: TranscriptCacheOptions) {
-    this.#store = options.store;
-    this.#messagesMax = options.messagesMax;
+    const { store, messagesMax, clock, ids } = options;
+    this.#messagesMax = messagesMax;
+    this.#reads = new Batcher({
+      ...{
+        name: 'transcripts',
+        itemsMax: READS_PER_BATCH,
+        queueMax: QUEUE_MAX,
+        flushesMax: 2,
+        clock,
+        ids,
+        retry: RETRY,
+      },
+      flush: (items) => store.recent(items, messagesMax),
+      onRowError: () => undefined,
+    });
     this.#lanes = new LRUCache({
       max: options.lanesMax ?? LANES_MAX,
-      ttl: options.idleMs ?? IDLE_MS,
+      ttl: IDLE_MS,
+      ttlResolution: 0,
+      perf: { now: () => clock.monotonicMs() },
       updateAgeOnGet: true,
       maxSize: TEXT_MAX,
       maxEntrySize: Math.floor(TEXT_MAX / 10),
@@ -50,8 +82,7 @@ export class TranscriptCache {
     const throughSeq = BigInt(seq) - 1n;
     const warm = this.#lanes.get(lane.laneId);
     if (warm?.sessionId === sessionId && warm.throughSeq === throughSeq) return warm.entries;
-    const bounds = { beforeSeq: seq, limit: this.#messagesMax };
-    const entries = await this.#store.recent(lane, sessionId, bounds);
+    const entries = await this.#reads.add({ lane, sessionId, beforeSeq: seq });
     this.#lanes.set(lane.laneId, { sessionId, throughSeq, entries });
     return entries;
   }
