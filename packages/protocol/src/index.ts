@@ -8,7 +8,7 @@ export {
   writeLiveEvent,
   writeStopTurn,
 } from './bus.ts';
-export { HTTP_ERRORS, type HttpErrorInfo, RUN_ERRORS } from './errors.ts';
+export { HTTP_ERRORS } from './errors.ts';
 export { errorsPage } from './errors-page.ts';
 export {
   type Account,
@@ -21,7 +21,6 @@ export {
   AgentBodySchema,
   AgentListSchema,
   AgentSchema,
-  type Changed,
   type ConfigChange,
   ConfigChangeSchema,
   type ConfigDocument,
@@ -30,7 +29,6 @@ export {
   type KeyBody,
   KeyBodySchema,
   KeyListSchema,
-  type KeyPolicyInput,
   KeyPolicySchema,
   KeySchema,
   type Tenant,
@@ -42,13 +40,9 @@ export {
 export {
   CursorParam,
   LIST_LIMIT_DEFAULT,
-  LIST_LIMIT_MAX,
   limitParam,
-  listOf,
-  NamePattern,
   NameSchema,
   ReferenceSchema,
-  utf8Fits,
 } from './http/fields.ts';
 export {
   BODY_BYTES_MAX,
@@ -94,13 +88,10 @@ export {
 } from './http/runs.ts';
 export {
   HISTORY_LIMIT_DEFAULT,
-  type History,
   type HistoryMessage,
-  HistoryMessageSchema,
   HistoryQuerySchema,
   HistorySchema,
   type Session,
-  type SessionList,
   SessionListQuerySchema,
   SessionListSchema,
   SessionQuerySchema,
@@ -108,4 +99,3 @@ export {
 } from './http/sessions.ts';
 export { type Activation, readActivation, WAKE_UP_LANES_MAX, writeActivation } from './jobs.ts';
 export { type StreamEvent, type StreamEventData, StreamEventSchema, type StreamEventType } from './stream.ts';
-export { WIRE_VERSION, wireSchemas } from './version.ts';

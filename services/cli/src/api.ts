@@ -16,7 +16,12 @@ export interface ApiCall {
 }
 
 const TIMEOUT_MS = 70_000;
-const problem = z.looseObject({ code: z.string(), detail: z.string().optional(), title: z.string().optional() });
+const problem = z.looseObject({
+  code: z.string(),
+  detail: z.string().optional(),
+  title: z.string().optional(),
+  errors: z.array(z.looseObject({ pointer: z.string(), code: z.string() })).optional(),
+});
 
 /**
  * One call of the HTTP API; resolves with the answer's JSON.
@@ -49,9 +54,13 @@ function refusal(status: number, json: unknown): AppError {
   const parsed = problem.safeParse(json);
   if (!parsed.success)
     return new AppError({ code: 'internal', message: `The server answered ${status} without a reason.` });
-  const { code, detail, title } = parsed.data;
+  const { code, detail, title, errors = [] } = parsed.data;
   // the codes are the server's contract; one that this program does not know yet is shown as it is
-  return new AppError({ code: code as HttpErrorCode, message: detail ?? title ?? `The server answered ${status}` });
+  return new AppError({
+    code: code as HttpErrorCode,
+    message: detail ?? title ?? `The server answered ${status}`,
+    fields: errors,
+  });
 }
 
 function parseJson(text: string): unknown {

@@ -142,9 +142,6 @@ export const ConfigChangeSchema = z.strictObject({
 });
 export type ConfigChange = z.infer<typeof ConfigChangeSchema>;
 
-/** Answers of PUT and POST: the object as it is now, and what happened. */
-export type Changed<Answer> = Answer & { readonly changes: readonly ConfigChange[] };
-
 const stamps = { createdAt: InstantSchema, updatedAt: InstantSchema };
 
 export const TenantSchema = z.strictObject({

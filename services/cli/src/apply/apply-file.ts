@@ -1,0 +1,58 @@
+import { AppError } from '@turnkeeper/core';
+import { type ConfigChange, ConfigChangeSchema, type ConfigDocument, ConfigDocumentSchema } from '@turnkeeper/protocol';
+import { z } from 'zod';
+import { callApi } from '../api.ts';
+import type { ConfigFile, Fault, Path } from './config-file.ts';
+import { resolveSecrets, type SecretSources } from './secrets.ts';
+
+export interface AppliedTenant {
+  readonly tenant: string;
+  readonly changes: readonly ConfigChange[];
+}
+
+const AnswerSchema = z.looseObject({ changes: z.array(ConfigChangeSchema) });
+
+/** The document of a file, judged before anything is sent. @throws CliError `failed`: one line per fault, with its line number */
+export async function readDocument(file: ConfigFile, sources: SecretSources): Promise<ConfigDocument> {
+  const { value, faults } = await resolveSecrets(file.value, sources);
+  const parsed = ConfigDocumentSchema.safeParse(value);
+  const resolved = new Set(faults.map(({ path }) => path.join('/')));
+  const found = (parsed.error?.issues ?? []).flatMap(faultsOf).filter(({ path }) => !resolved.has(path.join('/')));
+  if (parsed.success && faults.length === 0) return parsed.data;
+  throw file.refuse([...faults, ...found]);
+}
+
+/** Puts each tenant: all of it or, when the server refuses, nothing of it; those before it stay. @throws CliError `failed` with line numbers */
+export async function applyDocument(
+  document: ConfigDocument,
+  door: { readonly url: string; readonly key: string },
+  file: ConfigFile,
+): Promise<AppliedTenant[]> {
+  const applied: AppliedTenant[] = [];
+  for (const [i, tenant] of document.tenants.entries()) {
+    const path = `/admin/v1/tenants/${tenant.name}`;
+    try {
+      const { changes } = AnswerSchema.parse(await callApi({ ...door, method: 'PUT', path, body: tenant }));
+      applied.push({ tenant: tenant.name, changes });
+    } catch (error) {
+      if (!(error instanceof AppError) || error.fields.length === 0) throw error;
+      const { message } = error;
+      throw file.refuse(error.fields.map(({ pointer }) => ({ path: ['tenants', i, ...pathOf(pointer)], message })));
+    }
+  }
+  return applied;
+}
+
+function faultsOf(issue: z.core.$ZodIssue): Fault[] {
+  const path = issue.path.filter((part) => typeof part !== 'symbol');
+  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
+  return issue.keys.map((key) => ({ path: [...path, key], message: 'no such field' }));
+}
+
+function pathOf(pointer: string): Path {
+  const parts = pointer.split('/').slice(1);
+  return parts.map((part) => {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    return /^\d+$/.test(name) ? Number(name) : name;
+  });
+}

@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+import { readDocument } from './apply-file.ts';
+import { ConfigFile } from './config-file.ts';
+import { showChanges } from './show-changes.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tk-apply-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+writeFileSync(join(folder, 'hook.key'), 'from-a-file\n');
+
+const GOOD = `apiVersion: turnkeeper/v1
+tenants:
+  - name: acme
+    limits: { ratePerSecond: 50, burst: 200, turnSlots: 20, queuedPerLane: 100, queuedPerTenant: 10000 }
+    timeZone: Europe/Berlin
+    keys: [{ name: ci, secret: { valueFrom: { env: ACME_KEY } }, preset: developer }]
+    agents:
+      - { name: main, runtime: echo, echo: { delayMs: 0, fail: 0 }, keyPolicy: standard, busy: { mode: queue } }
+      - name: gpt
+        runtime: openai
+        openai: { baseUrl: "http://127.0.0.1:9/v1", model: m, apiKey: { valueFrom: { env: KEY } } }
+        system: "You are …"
+    accounts:
+      - name: deploys
+        agent: main
+        channel: webhook
+        options: { verify: hmac-sha256-header, header: x-hub-signature-256 }
+        secrets: { secret: { valueFrom: { file: hook.key } } }
+`;
+
+const environment = { ACME_KEY: `tk_acmekey01_${'A'.repeat(32)}`, KEY: 'sk-1' };
+
+async function read(text: string, over: { allowInline?: boolean; environment?: Record<string, string> } = {}) {
+  return readDocument(new ConfigFile('x.yaml', text), { environment, folder, allowInline: false, ...over });
+}
+
+async function faultsOf(text: string, over = {}): Promise<string[]> {
+  try {
+    await read(text, over);
+  } catch (error) {
+    return error instanceof Error ? error.message.split('\n') : [String(error)];
+  }
+  return [];
+}
+
+describe('a file', () => {
+  it('like that of the manual is read, with its secrets from the environment and from files', async () => {
+    const [tenant] = (await read(GOOD)).tenants;
+    expect(tenant?.keys?.[0]?.secret).toBe(environment.ACME_KEY);
+    expect(tenant?.agents?.[1]?.openai?.apiKey).toBe('sk-1');
+    expect(tenant?.accounts?.[0]?.secrets).toEqual({ secret: 'from-a-file' });
+  });
+
+  it('that is no YAML is refused by line', async () => {
+    expect(await faultsOf('apiVersion: turnkeeper/v1\ntenants: [\n  oh: no: really\n')).toContainEqual(
+      expect.stringMatching(/^x\.yaml:3: /),
+    );
+    expect(await faultsOf('a: 1\na: 2\n')).toEqual([expect.stringMatching(/^x\.yaml:2: .*unique/)]);
+  });
+
+  it('is told every fault at once, each with its line and its place', async () => {
+    const faults = await faultsOf(`apiVersion: turnkeeper/v1
+tenants:
+  - name: Acme
+    colour: red
+    agents:
+      - name: main
+        runtime: echo
+        busy:
+          mode: collect
+      - runtime: echo
+    keys:
+      - name: k
+`);
+    expect(faults).toEqual([
+      expect.stringMatching(/^x\.yaml:3: tenants\.0\.name: a name is/),
+      'x.yaml:4: tenants.0.colour: no such field',
+      expect.stringMatching(/^x\.yaml:9: tenants\.0\.agents\.0\.busy\.mode: the only busy mode so far is queue/),
+      expect.stringMatching(/^x\.yaml:10: tenants\.0\.agents\.1\.name: /),
+      expect.stringMatching(/^x\.yaml:12: tenants\.0\.keys\.0\.preset: give either preset or scopes/),
+    ]);
+  });
+
+  it('with a secret in it is refused, unless that is allowed; and never repeats it', async () => {
+    const inline = GOOD.replace('{ valueFrom: { env: KEY } }', 'sk-inline');
+    const faults = await faultsOf(inline);
+    expect(faults).toEqual([
+      expect.stringMatching(/^x\.yaml:11: tenants\.0\.agents\.1\.openai\.apiKey: .*--allow-inline/),
+    ]);
+    expect(faults.join()).not.toContain('sk-inline');
+    expect((await read(inline, { allowInline: true })).tenants[0]?.agents?.[1]?.openai?.apiKey).toBe('sk-inline');
+  });
+
+  it('names each secret that cannot be found', async () => {
+    const faults = await faultsOf(GOOD.replace('hook.key', 'none.key'), { environment: { KEY: 'sk-1' } });
+    expect(faults).toEqual([
+      'x.yaml:6: tenants.0.keys.0.secret: the variable ACME_KEY is not set',
+      'x.yaml:18: tenants.0.accounts.0.secrets.secret: the file none.key cannot be read, or is empty',
+    ]);
+  });
+
+  it('that is empty, a list or of another version is refused', async () => {
+    for (const text of ['', '[]', 'apiVersion: turnkeeper/v2\ntenants: []']) {
+      expect(await faultsOf(text)).toEqual([expect.stringMatching(/^x\.yaml:1: /)]);
+    }
+  });
+});
+
+describe('showChanges', () => {
+  it('shows what is new and what became of what, and keeps secrets to itself', () => {
+    const lines = showChanges([
+      {
+        tenant: 'acme',
+        changes: [
+          { kind: 'tenant', name: 'acme', result: 'unchanged', version: 1, fields: [] },
+          {
+            kind: 'key',
+            name: 'ci',
+            result: 'created',
+            secret: 'tk_x',
+            fields: [{ pointer: '/preset', after: 'owner' }],
+          },
+          {
+            ...{ kind: 'agent', name: 'main', result: 'updated', version: 2 },
+            fields: [{ pointer: '/echo/delayMs', before: 0, after: 7 }, { pointer: '/secrets/apiKey' }],
+          },
+        ],
+      },
+      { tenant: 'same', changes: [{ kind: 'tenant', name: 'same', result: 'unchanged', version: 1, fields: [] }] },
+    ]);
+    expect(lines.map(stripVTControlCharacters)).toEqual([
+      'acme',
+      '  + key ci',
+      '      tk_x  shown this once',
+      '      preset: "owner"',
+      '  ~ agent main v2',
+      '    - echo.delayMs: 0',
+      '    + echo.delayMs: 7',
+      '      secrets.apiKey: (another secret)',
+      '1 created, 1 updated, 2 unchanged',
+    ]);
+  });
+});

@@ -1,0 +1,48 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { environment } from '@turnkeeper/platform/config';
+import type { Command } from 'commander';
+import { applyDocument, readDocument } from '../apply/apply-file.ts';
+import { ConfigFile } from '../apply/config-file.ts';
+import { showChanges } from '../apply/show-changes.ts';
+import { CliError } from '../exit.ts';
+import { addOutputFlag, type OutputFormat, print, printRows } from '../output.ts';
+import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
+
+interface ApplyFlags extends TargetFlags {
+  readonly file: string;
+  readonly allowInlineSecrets?: boolean;
+  readonly output: OutputFormat;
+}
+
+/** `turnkeeper apply` */
+export function registerApply(program: Command): void {
+  const command = program
+    .command('apply')
+    .description('bring tenants, keys, agents and accounts to what a YAML file says; running it again changes nothing')
+    .requiredOption('-f, --file <path>', 'the file; - reads standard input')
+    .option('--allow-inline-secrets', 'secrets may stand in the file itself');
+  addTargetFlags(addOutputFlag(command), 'operator').action(async (flags: ApplyFlags) => {
+    const file = new ConfigFile(flags.file, await readText(flags.file));
+    const sources = {
+      environment: environment(),
+      folder: flags.file === '-' ? process.cwd() : dirname(resolve(flags.file)),
+      allowInline: flags.allowInlineSecrets === true,
+    };
+    const document = await readDocument(file, sources);
+    const door = (await resolveTarget(flags)).operator();
+    const applied = await applyDocument(document, door, file);
+    if (flags.output === 'table') for (const line of showChanges(applied)) print(line);
+    else printRows(applied, [], flags.output);
+  });
+}
+
+async function readText(path: string): Promise<string> {
+  if (path === '-') return text(process.stdin);
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new CliError('usage', `${path} cannot be read.`, cause);
+  }
+}
