@@ -74,5 +74,11 @@ async function violationsSince(url: string, since: Date): Promise<readonly Viola
   }
 }
 
+/** True when nothing was lost, doubled, reordered, overlapping or refused, and no row breaks a promise. */
+export function isClean({ report, violations }: Trial): boolean {
+  const { lost, doubled, reordered, overlapping, refused } = report;
+  return lost + doubled + reordered + overlapping + refused + violations.length === 0;
+}
+
 /** What a clean trial looks like, for `toMatchObject`: nothing lost, doubled, reordered, overlapping, and no row breaks a promise. */
 export const CLEAN = { report: { lost: 0, doubled: 0, reordered: 0, overlapping: 0, refused: 0 }, violations: [] };
