@@ -80,7 +80,8 @@ const post = async (
     ...init,
     body: new Uint8Array(Buffer.from(init.body)),
   });
-  return { status: response.status, json: await response.json() };
+  const json = (await response.json()) as { readonly status: string; readonly code: string; readonly runId: string };
+  return { status: response.status, json };
 };
 
 const EVENTS = {
