@@ -67,7 +67,8 @@ begin
     select 'claimed', v_lane.fence, v_lane.session_id, v_lane.turn_seq, v_lane.agent_id, v_lane.key, v_lane.source, v_lane.turn_reason, v_lane.turn_resume_of,
            v_lane.turn_started_at, e.ord, e.id, e.kind, e.account_id, e.attempts, e.body, e.accepted_at, e.traceparent
     from unnest(v_ords) with ordinality w(ord, o)
-    join tk.events e on e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.ord = w.ord
+    cross join lateral (
+      select e.* from tk.events e where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.ord = w.ord limit 1) e
     order by w.o;
 end $f$;
 
