@@ -8,7 +8,7 @@ export {
   writeLiveEvent,
   writeStopTurn,
 } from './bus.ts';
-export { HTTP_ERRORS } from './errors.ts';
+export { HTTP_ERRORS, RUN_ERRORS } from './errors.ts';
 export { errorsPage } from './errors-page.ts';
 export {
   type Account,

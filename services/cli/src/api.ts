@@ -45,13 +45,14 @@ export async function callApi(call: ApiCall): Promise<unknown> {
     if (call.signal?.aborted) throw cause;
     throw new CliError('unreachable', `Nothing answers at ${url}: is the cluster running ("npm start")?`, cause);
   });
-  const json = parseJson(await answer.body.text());
-  if (answer.statusCode < 400) return json;
-  throw refusal(answer.statusCode, json);
+  const text = await answer.body.text();
+  if (answer.statusCode >= 400) throw readRefusal(answer.statusCode, text);
+  return parseJson(text);
 }
 
-function refusal(status: number, json: unknown): AppError {
-  const parsed = problem.safeParse(json);
+/** What a problem document says. */
+export function readRefusal(status: number, text: string): AppError {
+  const parsed = problem.safeParse(parseJson(text));
   if (!parsed.success)
     return new AppError({ code: 'internal', message: `The server answered ${status} without a reason.` });
   const { code, detail, title, errors = [] } = parsed.data;

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { registerAccounts } from './accounts.ts';
 import { registerAgents } from './agents.ts';
 import { registerApply } from './apply.ts';
+import { registerChat } from './chat.ts';
 import { registerDoctor } from './doctor.ts';
 import { registerEvents } from './events.ts';
 import { registerExplain } from './explain.ts';
@@ -29,6 +30,7 @@ export function registerCommands(program: Command): void {
   registerAccounts(program);
   registerAgents(program);
   registerApply(program);
+  registerChat(program);
   registerEvents(program);
   registerExplain(program);
   registerKeys(program);

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunErrorCode } from '@turnkeeper/core';
+import { RUN_ERRORS, RunSchema } from '@turnkeeper/protocol';
+import { z } from 'zod';
+import { callApi } from '../api.ts';
+import { EXIT, exitCodeOf } from '../exit.ts';
+import { ReplyText } from './reply-text.ts';
+import { streamRun } from './run-stream.ts';
+
+export interface ConversationOptions {
+  readonly url: string;
+  readonly key: string;
+  readonly agent: string;
+  readonly sessionKey: string;
+  /** Gets the reply, piece by piece. */
+  readonly write: (text: string) => void;
+  /** Told when the cluster does not answer and the message is tried again. */
+  readonly onRetry: () => void;
+}
+
+/** Null: answered. Else a sentence that says why not. */
+export type Outcome = string | null;
+
+const TRIES_MAX = 6;
+const BACKOFF_MS = 300;
+const WAIT_SECONDS = 50;
+
+const SettledSchema = z.looseObject({
+  status: z.string(),
+  error: z.looseObject({ code: z.string() }).optional(),
+});
+const AcceptedSchema = z.looseObject({ runId: z.string() });
+
+/** One conversation with an agent: each message is sent once, however often it takes to be sure, and its reply followed. */
+export class Conversation {
+  readonly #options: ConversationOptions;
+
+  constructor(options: ConversationOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Sends a message and writes the reply as it comes. A stream that breaks is taken up by reading the run.
+   * @throws CliError `unreachable`; AppError with the server's code when it refuses the message
+   */
+  async say(text: string, signal: AbortSignal): Promise<Outcome> {
+    const idempotencyKey = randomUUID();
+    const reply = new ReplyText();
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#follow({ text, idempotencyKey, reply, signal });
+      } catch (error) {
+        if (signal.aborted || exitCodeOf(error) !== EXIT.unreachable || tries === TRIES_MAX) throw error;
+        this.#options.onRetry();
+        await sleep(BACKOFF_MS * 2 ** tries * (0.5 + Math.random() / 2), undefined, { signal });
+      }
+    }
+  }
+
+  async #follow(message: {
+    readonly text: string;
+    readonly idempotencyKey: string;
+    readonly reply: ReplyText;
+    readonly signal: AbortSignal;
+  }): Promise<Outcome> {
+    const { url, key, agent, sessionKey, write } = this.#options;
+    const { text, idempotencyKey, reply, signal } = message;
+    const body = { agentId: agent, sessionKey, text };
+    let runId = '';
+    for await (const event of streamRun({ url, key, body, idempotencyKey, signal })) {
+      if (event.type === 'event.accepted') runId = AcceptedSchema.parse(event.data).runId;
+      write(reply.next(event));
+      if (event.type === 'run.settled') {
+        const { status, error } = SettledSchema.parse(event.data);
+        return sentenceFor(status, error?.code);
+      }
+    }
+    return this.#wait(runId, reply, signal);
+  }
+
+  /** The server ended the stream early, because it drains or the stream grew old: the run goes on. */
+  async #wait(runId: string, reply: ReplyText, signal: AbortSignal): Promise<Outcome> {
+    const { url, key, write } = this.#options;
+    for (;;) {
+      const run = RunSchema.loose().parse(
+        await callApi({ url, key, path: `/v1/runs/${runId}?wait=${WAIT_SECONDS}`, signal }),
+      );
+      if (run.reply) write(reply.whole(run.reply.text));
+      if (!OPEN.has(run.status)) return sentenceFor(run.status, run.error?.code);
+    }
+  }
+}
+
+const OPEN: ReadonlySet<string> = new Set(['queued', 'running', 'waiting']);
+
+function sentenceFor(status: string, code: string | undefined): Outcome {
+  switch (status) {
+    case 'ok':
+      return null;
+    case 'no_reply':
+      return 'The agent had nothing to say.';
+    case 'error':
+    case 'timeout':
+    case 'refused':
+    case 'parked':
+      return `${meaningOf(code)} (${code ?? status})`;
+    default:
+      return `The message was ${status}.`;
+  }
+}
+
+function meaningOf(code: string | undefined): string {
+  return (code !== undefined && isRunError(code) && RUN_ERRORS[code]) || 'The agent could not answer.';
+}
+
+function isRunError(code: string): code is RunErrorCode {
+  return Object.hasOwn(RUN_ERRORS, code);
+}

@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import { createInterface, type Interface } from 'node:readline';
+import { AppError } from '@turnkeeper/core';
+import type { Command } from 'commander';
+import { callApi } from '../api.ts';
+import { Conversation, type Outcome } from '../chat/conversation.ts';
+import { EXIT, exitCodeOf, sentenceOf } from '../exit.ts';
+import { dim, paint } from '../output.ts';
+import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
+
+interface ChatFlags extends TargetFlags {
+  readonly agent: string;
+  readonly session?: string;
+}
+
+/** `turnkeeper chat` */
+export function registerChat(program: Command): void {
+  const command = program
+    .command('chat')
+    .description('talk to an agent; from a pipe, each line is a message')
+    .option('--agent <agent>', 'whom to talk to', 'main')
+    .option('--session <key>', 'go on with this conversation; without it a new one begins');
+  addTargetFlags(command, 'tenant').action(async (flags: ChatFlags) => {
+    const door = (await resolveTarget(flags)).tenant();
+    await callApi({ ...door, path: '/v1/runs?limit=1' });
+    const sessionKey = flags.session ?? `chat-${randomBytes(4).toString('hex')}`;
+    const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
+    await talk({ ...door, agent: flags.agent, sessionKey, isTerminal });
+  });
+}
+
+interface Talk {
+  readonly url: string;
+  readonly key: string;
+  readonly agent: string;
+  readonly sessionKey: string;
+  readonly isTerminal: boolean;
+}
+
+/** Line by line: a message, its reply, the next. Ctrl-C and Ctrl-D leave at any time. */
+async function talk({ isTerminal, ...to }: Talk): Promise<void> {
+  const leaving = new AbortController();
+  const lines = createInterface({ input: process.stdin, terminal: isTerminal, prompt: `${paint('cyan', 'you')} › ` });
+  if (isTerminal) leaveOn(lines, leaving);
+  const screen = new Screen(isTerminal, to.agent);
+  const conversation = new Conversation({
+    ...to,
+    write: (text) => screen.write(text),
+    onRetry: () => screen.note('the cluster does not answer; trying again'),
+  });
+  if (isTerminal) screen.welcome(to.sessionKey);
+  if (isTerminal) lines.prompt();
+  for await (const line of lines) {
+    if (line.trim() !== '') {
+      const outcome = await say(conversation, line, leaving.signal);
+      if (leaving.signal.aborted) break;
+      screen.endReply(outcome);
+    }
+    if (isTerminal) lines.prompt();
+  }
+  if (isTerminal) process.stdout.write('\n');
+}
+
+function leaveOn(lines: Interface, leaving: AbortController): void {
+  const leave = () => {
+    leaving.abort();
+    lines.close();
+  };
+  lines.on('SIGINT', leave);
+  lines.on('close', leave);
+}
+
+/** A message that the server refuses is told and the talk goes on; what no next message can mend ends it. */
+async function say(conversation: Conversation, line: string, signal: AbortSignal): Promise<Outcome> {
+  try {
+    return await conversation.say(line, signal);
+  } catch (error) {
+    if (signal.aborted) return null;
+    const isHopeless =
+      exitCodeOf(error) === EXIT.denied || (error instanceof AppError && error.code === 'agent_not_found');
+    if (isHopeless) throw error;
+    return sentenceOf(error);
+  }
+}
+
+/** What a person sees: replies on standard output, everything about them on standard error when that is a pipe. */
+class Screen {
+  readonly #isTerminal: boolean;
+  readonly #name: string;
+  #hasText = false;
+
+  constructor(isTerminal: boolean, name: string) {
+    this.#isTerminal = isTerminal;
+    this.#name = name;
+  }
+
+  welcome(sessionKey: string): void {
+    process.stdout.write(`${dim(`You talk to ${this.#name} in conversation ${sessionKey}. Ctrl-D leaves.`)}\n\n`);
+  }
+
+  write(text: string): void {
+    if (text === '') return;
+    if (!this.#hasText && this.#isTerminal) process.stdout.write(`${paint('green', this.#name)} › `);
+    this.#hasText = true;
+    process.stdout.write(text);
+  }
+
+  endReply(outcome: Outcome): void {
+    if (this.#hasText) process.stdout.write('\n');
+    this.#hasText = false;
+    if (outcome === null) return;
+    this.note(outcome);
+    process.exitCode = EXIT.failed;
+  }
+
+  note(sentence: string): void {
+    const out = this.#isTerminal ? process.stdout : process.stderr;
+    out.write(this.#isTerminal ? `${paint('yellow', sentence)}\n` : `${sentence}\n`);
+  }
+}
