@@ -328,7 +328,8 @@ create table tk.workers (
   beat_at timestamptz not null default clock_timestamp(),
   ended_at timestamptz,                          -- gone or dead since
   swept_at timestamptz,                          -- start of the last whole look that found nothing running or sending in its name
-  woke smallint not null default 0);             -- 1 declared dead, yet heard of again; 2 the same, and counted
+  woke smallint not null default 0,              -- 1 declared dead, yet heard of again; 2 the same, and counted
+  stale_commits int not null default 0);         -- commits refused after it was declared dead, not yet counted by the leader
 create index workers_open on tk.workers (kind) where state in (0, 1);
 
 create table tk.partitions (

@@ -65,7 +65,7 @@ grant select on tk.tenants, tk.agents, tk.agent_versions, tk.accounts, tk.accoun
 grant select, insert, update on tk.lanes, tk.sessions, tk.events, tk.messages to tk_engine;
 grant select, insert on tk.dedupe_keys, tk.turns to tk_engine;
 grant select, insert on tk.workers to tk_engine;
-grant update (state, beat_at, ended_at, woke) on tk.workers to tk_engine;
+grant update (state, beat_at, ended_at, woke, stale_commits) on tk.workers to tk_engine;
 grant select on tk.partitions to tk_engine;
 grant update (owner, epoch, changed_at) on tk.partitions to tk_engine;
 

@@ -73,6 +73,10 @@ begin
     select m.dstate, m.dboot, m.dattempt from tk.messages m
     where m.slot = q.s and m.tenant_id = q.t and m.lane_id = q.l and m.seq = t.end_seq and m.n = 0 limit 1) m on true
   where q.c is null;
+  -- a process that was declared dead ends with its metrics: what it was refused is kept for the leader to count
+  if array_position(v_c, null) is not null then
+    update tk.workers w set stale_commits = w.stale_commits + cardinality(array_positions(v_c, null)) where w.boot_id = p_boot and w.state = 3;
+  end if;
 end $f$;
 
 revoke all on function tk.commit from public;

@@ -315,3 +315,16 @@ test('a lane goes when it has been idle for as long and nothing of it is left, n
   expect(await stage.rows('select id from tk.lanes')).toEqual([{ id: kept?.laneId }]);
   expect(await stage.rows('select lane_id from tk.sessions')).toEqual([{ lane_id: kept?.laneId }]);
 });
+
+test('commits that a worker was refused after its death are counted once, by whoever leads', async () => {
+  const worker = await stage.worker();
+  const lane = stage.lane(await stage.tenant('stale'), 'stale');
+  await stage.send(lane, 'one');
+  const turn = await stage.claim(worker, lane);
+  await stage.kill(worker);
+  await stage.repair.interruptLost(10);
+  expect(await stage.repair.countStaleCommits()).toBe(0);
+  expect(await stage.commit(worker, turn)).toEqual({ result: 'stale' });
+  expect(await stage.repair.countStaleCommits()).toBe(1);
+  expect(await stage.repair.countStaleCommits()).toBe(0);
+});

@@ -38,6 +38,12 @@ const COUNT_FALSE_DEATHS = {
   name: 'count_false_deaths',
   text: 'update tk.workers set woke = 2 where state = 3 and woke = 1 returning 1',
 };
+const COUNT_STALE_COMMITS = {
+  name: 'count_stale_commits',
+  text: `with s as (select boot_id, stale_commits from tk.workers where state = 3 and stale_commits > 0 for no key update skip locked),
+      u as (update tk.workers w set stale_commits = 0 from s where w.boot_id = s.boot_id)
+    select coalesce(sum(stale_commits), 0)::int as stale from s`,
+};
 const FREE_PARTITIONS = {
   name: 'free_partitions',
   text: `update tk.partitions p set owner = null, epoch = p.epoch + 1, changed_at = clock_timestamp()
@@ -104,6 +110,11 @@ export class PostgresRepairStore implements RepairStore {
   async countFalseDeaths(): Promise<number> {
     const rows = await this.#database.query(COUNT_FALSE_DEATHS, []);
     return rows.length;
+  }
+
+  async countStaleCommits(): Promise<number> {
+    const [row] = await this.#database.query<{ stale: number }>(COUNT_STALE_COMMITS, []);
+    return row?.stale ?? 0;
   }
 
   async interruptLost(limit: number): Promise<InterruptedTurn[]> {

@@ -43,6 +43,8 @@ export interface RepairStore {
   declareDead(leaseMs: number, expectedDatabaseMs: number): Promise<BootId[]>;
   /** Processes that were declared dead and have sent a heartbeat since, each counted once. @throws StoreError */
   countFalseDeaths(): Promise<number>;
+  /** Commits that processes were refused after they had been declared dead, each counted once. @throws StoreError */
+  countStaleCommits(): Promise<number>;
   /** Interrupts running turns whose owner is dead or gone, at most `limit`: one resume each, or the third strike. */
   interruptLost(limit: number): Promise<InterruptedTurn[]>;
   /** `sending` rows of dead or gone owners → unknown; unknown rows that are owed their one resend → pending, recovered. */

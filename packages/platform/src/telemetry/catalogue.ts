@@ -80,7 +80,7 @@ export const CATALOGUE = {
   stale_fence_total: {
     type: 'counter',
     labels: ['at'],
-    help: 'Writes refused because the turn was no longer the owner of its lane. Nothing was written.',
+    help: 'Writes refused because the turn was no longer the owner of its lane. Nothing was written. What a process was refused after it had been declared dead is counted by the leader, because that process ends.',
   },
   takeovers_total: {
     type: 'counter',

@@ -36,6 +36,7 @@ export interface AllSweepsOptions {
 export function allSweeps(options: AllSweepsOptions): SweepGroup[] {
   const { clock, metrics } = options;
   const takeovers = metrics.counter('takeovers_total');
+  const staleFences = metrics.counter('stale_fence_total');
   return [
     {
       everyMs: 250,
@@ -58,7 +59,7 @@ export function allSweeps(options: AllSweepsOptions): SweepGroup[] {
         }),
       ],
     },
-    { everyMs: 1_000, sweeps: [deliveries(options), falseDeaths({ ...options, takeovers })] },
+    { everyMs: 1_000, sweeps: [deliveries(options), falseDeaths({ ...options, takeovers, staleFences })] },
     { everyMs: 2_000, sweeps: [tenantLoad(options)] },
     { everyMs: 60_000, sweeps: [retention(options)] },
   ];
