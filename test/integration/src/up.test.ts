@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 const PROGRAM = fileURLToPath(new URL('../../../services/cli/bin/turnkeeper', import.meta.url));
 const START = { timeout: 90_000, interval: 100 };
@@ -51,7 +51,8 @@ function up(...args: string[]) {
   });
   const ended = once(child, 'close').then(([code]) => code as number | null);
   const ready = async (): Promise<Report> => {
-    await expect.poll(() => heard.out || heard.err.includes('✗'), START).toBeTruthy();
+    const started = () => heard.out.endsWith('\n') || heard.err.includes('✗');
+    await vi.waitFor(() => expect(started(), heard.err).toBe(true), START);
     if (heard.out === '') throw new Error(heard.err);
     return JSON.parse(heard.out);
   };
@@ -70,12 +71,8 @@ describe('turnkeeper up', () => {
     expect((await get(`${report.ingress[0]}/v1/agents`, report.apiKey)).status).toBe(200);
     expect((await get(`${report.internal[0]}/admin/v1/tenants/demo`, report.operatorKey)).status).toBe(200);
 
-    const worker = find(report, 'session-worker-1');
-    process.kill(worker.pid, 'SIGKILL');
-    await expect.poll(async () => find(await upFile(), 'session-worker-1').bootId, START).not.toBe(worker.bootId);
-    const ingress = find(report, 'ingress-1');
-    process.kill(ingress.pid, 'SIGKILL');
-    await expect.poll(async () => find(await upFile(), 'ingress-1').pid, START).not.toBe(ingress.pid);
+    await killAndAwaitSuccessor(report, 'session-worker-1');
+    await killAndAwaitSuccessor(report, 'ingress-1');
     expect((await get(`${report.ingress[0]}/v1/agents`, report.apiKey)).status).toBe(200);
     process.kill(find(report, 'postgres').pid, 'SIGKILL');
     await expect.poll(async () => (await get(`${report.ingress[0]}/v1/runs`, report.apiKey)).status, START).toBe(200);
@@ -126,6 +123,16 @@ describe('turnkeeper up', () => {
     expect(await first.ended).toBe(0);
   }, 120_000);
 });
+
+async function killAndAwaitSuccessor(report: Report, name: string): Promise<void> {
+  const { pid, bootId } = find(report, name);
+  process.kill(pid, 'SIGKILL');
+  const successor = async () => {
+    const now = find(await upFile(), name);
+    return now.pid > 0 && now.pid !== pid && now.bootId !== bootId;
+  };
+  await expect.poll(successor, START).toBe(true);
+}
 
 async function upFile(): Promise<Report> {
   return JSON.parse(await readFile(join(dataDir, 'up.json'), 'utf8'));
