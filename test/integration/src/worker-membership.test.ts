@@ -1,0 +1,129 @@
+/** Workers that come, leave and die, as processes of their own, while messages arrive. */
+import { randomBytes } from 'node:crypto';
+import { type Cluster, type NodeProcess, startCluster, until } from '@turnkeeper/test-harness';
+import { afterEach, expect, inject, test } from 'vitest';
+
+let cluster: Cluster;
+afterEach(() => cluster?.[Symbol.asyncDispose]());
+
+const newKey = () => randomBytes(6).toString('hex');
+
+async function start(options: { readonly workers: number; readonly delayMs: number; readonly drainMs?: number }) {
+  cluster = await startCluster({
+    urls: inject('urls'),
+    workers: options.workers,
+    env: { TURNKEEPER_DRAIN_TIMEOUT_MS: String(options.drainMs ?? 20_000) },
+  });
+  const agents = [{ name: 'main', runtime: 'echo', echo: { delayMs: options.delayMs } }];
+  return cluster.putTenant({ name: 'acme', agents });
+}
+
+async function send(key: string, sessionKey: string, text: string): Promise<string> {
+  const { status, json } = await cluster.api('/v1/messages', { body: { sessionKey, text }, key });
+  expect(status).toBe(202);
+  return json.runId;
+}
+
+const runOf = async (key: string, runId: string, wait = 0) =>
+  (await cluster.api(`/v1/runs/${runId}?wait=${wait}`, { key })).json;
+
+/** The worker that runs a turn. */
+async function busyWorker(): Promise<NodeProcess | undefined> {
+  for (const worker of cluster.workers) {
+    const metrics = await (await fetch(`${worker.internalUrl}/metrics`)).text();
+    if (/^turnkeeper_turns_running 1$/m.test(metrics)) return worker;
+  }
+  return undefined;
+}
+
+/** Who owns how many partitions. */
+async function owners(): Promise<Map<string, number>> {
+  const { json } = await cluster.admin('/admin/v1/partitions?limit=200');
+  const count = new Map<string, number>();
+  for (const { owner } of json.data as { owner: string | null }[]) {
+    if (owner !== null) count.set(owner, (count.get(owner) ?? 0) + 1);
+  }
+  return count;
+}
+
+async function untilShared(workers: number): Promise<void> {
+  await until(`${workers} workers share all partitions`, async () => {
+    const count = await owners();
+    return count.size === workers && [...count.values()].reduce((sum, each) => sum + each, 0) === 16;
+  });
+}
+
+/** Messages to many conversations, `perLane` to each, for as long as `meanwhile` lasts; returns the runs by conversation. */
+async function flood(key: string, meanwhile: () => Promise<void>): Promise<string[][]> {
+  const lanes = Array.from({ length: 12 }, newKey);
+  const runs = lanes.map((): string[] => []);
+  let isOver = false;
+  const ended = meanwhile().finally(() => {
+    isOver = true;
+  });
+  for (let n = 0; !isOver || n < 5; n++) {
+    const batch = await Promise.all(lanes.map((lane) => send(key, lane, `message ${n}`)));
+    for (const [i, run] of batch.entries()) runs[i]?.push(run);
+  }
+  await ended;
+  return runs;
+}
+
+async function expectAllAnswered(key: string, runs: readonly string[][]): Promise<void> {
+  for (const lane of runs) {
+    const last = lane.at(-1);
+    if (last === undefined) throw new Error('a lane without runs');
+    await runOf(key, last, 55);
+    for (const [n, runId] of lane.entries()) {
+      expect(await runOf(key, runId)).toMatchObject({ status: 'ok', reply: { text: `message ${n}` }, attempts: 1 });
+    }
+  }
+}
+
+test('a worker that joins gets its share, and one that leaves gives it back; nothing is run twice', async () => {
+  const key = await start({ workers: 1, delayMs: 20 });
+  const runs = await flood(key, async () => {
+    const newcomer = await cluster.add('session-worker');
+    await untilShared(2);
+    newcomer.signal('SIGTERM');
+    expect(await newcomer.exited).toBe(0);
+    await untilShared(1);
+  });
+  await expectAllAnswered(key, runs);
+}, 120_000);
+
+test('turns that outlast the drain are handed back, and run again elsewhere without a strike', async () => {
+  const key = await start({ workers: 2, delayMs: 5_000, drainMs: 200 });
+  const sessionKey = newKey();
+  const [first, second] = [await send(key, sessionKey, 'first'), await send(key, sessionKey, 'second')];
+  const leaving = await until('it runs', () => busyWorker());
+  leaving.signal('SIGTERM');
+  expect(await leaving.exited).toBe(0);
+  expect(await runOf(key, second, 55)).toMatchObject({ status: 'ok', attempts: 1 });
+  expect(await runOf(key, first)).toMatchObject({ status: 'ok', attempts: 2 });
+  const { json } = await cluster.admin('/admin/v1/lanes?limit=10');
+  expect(json.data).toMatchObject([{ resumes: 0, suspended: false }]);
+}, 120_000);
+
+test('a killed worker’s lanes go on with the others', async () => {
+  const key = await start({ workers: 2, delayMs: 200 });
+  const lanes = Array.from({ length: 12 }, newKey);
+  const runs = await Promise.all(lanes.map((lane) => send(key, lane, 'first')));
+  const victim = cluster.workers[0] as NodeProcess;
+  victim.signal('SIGKILL');
+  const later = await Promise.all(lanes.map((lane) => send(key, lane, 'second')));
+  for (const runId of [...runs, ...later]) expect(await runOf(key, runId, 55)).toMatchObject({ status: 'ok' });
+}, 120_000);
+
+test('a worker that was declared dead while it slept ends when it wakes, and its late result is not taken', async () => {
+  const key = await start({ workers: 2, delayMs: 1_000 });
+  const lanes = Array.from({ length: 12 }, newKey);
+  const runs = await Promise.all(lanes.map((lane) => send(key, lane, 'hello')));
+  await until('turns run', async () => (await cluster.metric('session-worker', 'turnkeeper_turns_running')) === 12);
+  const [sleeper] = cluster.workers;
+  sleeper?.signal('SIGSTOP');
+  for (const runId of runs) expect(await runOf(key, runId, 55)).toMatchObject({ status: 'ok' });
+  sleeper?.signal('SIGCONT');
+  expect(await sleeper?.exited).toBe(1);
+  for (const runId of runs) expect(await runOf(key, runId)).toMatchObject({ status: 'ok', reply: { text: 'hello' } });
+}, 120_000);

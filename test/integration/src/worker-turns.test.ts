@@ -1,0 +1,133 @@
+/** Messages through ingress, Postgres, Redis, NATS and two workers: what becomes of turns and of what they owe. */
+import { randomBytes } from 'node:crypto';
+import { type Cluster, type FakePlatform, startCluster, startFakePlatform, until } from '@turnkeeper/test-harness';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+let cluster: Cluster;
+let platform: FakePlatform;
+let key: string;
+
+beforeAll(async () => {
+  platform = await startFakePlatform();
+  cluster = await startCluster({ urls: inject('urls'), mode: 'inline', workers: 2 });
+  key = await cluster.putTenant({
+    name: 'acme',
+    agents: [
+      { name: 'main', runtime: 'echo' },
+      { name: 'slow', runtime: 'echo', echo: { delayMs: 60_000 } },
+      { name: 'flaky', runtime: 'echo', echo: { fail: 1 } },
+      { name: 'broken', runtime: 'echo', echo: { fail: 100 } },
+    ],
+    accounts: [
+      { name: 'hook', agent: 'main', channel: 'webhook', options: hook(`${platform.url}/in`), secrets },
+      { name: 'mute', agent: 'main', channel: 'webhook', options: hook(undefined), secrets },
+    ],
+  });
+});
+afterAll(async () => {
+  await cluster?.[Symbol.asyncDispose]();
+  await platform?.close();
+});
+
+const secrets = { secret: `whsec_${randomBytes(24).toString('base64')}` };
+
+function hook(replyUrl: string | undefined) {
+  return { verify: 'standard-webhooks', template: '{{text}}', ...(replyUrl === undefined ? {} : { replyUrl }) };
+}
+
+const newKey = () => randomBytes(6).toString('hex');
+
+async function send(body: object): Promise<string> {
+  const answer = await cluster.api('/v1/messages', { method: 'POST', body, key });
+  expect(answer.status).toBe(202);
+  return answer.json.runId;
+}
+
+const runOf = async (runId: string, wait = 0) => (await cluster.api(`/v1/runs/${runId}?wait=${wait}`, { key })).json;
+
+describe('a message', () => {
+  test('is answered by its agent', async () => {
+    const runId = await send({ sessionKey: newKey(), text: 'hello' });
+    expect(await runOf(runId, 30)).toMatchObject({ status: 'ok', reply: { text: 'hello' }, attempts: 1 });
+  });
+
+  test('is answered in spite of a failure that passes, in one attempt', async () => {
+    const runId = await send({ sessionKey: newKey(), text: 'hello', agentId: 'flaky' });
+    expect(await runOf(runId, 30)).toMatchObject({ status: 'ok', attempts: 1 });
+  });
+
+  test('ends with an error when its agent goes on failing, and the next one is taken', async () => {
+    const sessionKey = newKey();
+    const [first, second] = [
+      await send({ sessionKey, text: 'a', agentId: 'broken' }),
+      await send({ sessionKey, text: 'b', agentId: 'broken' }),
+    ];
+    expect(await runOf(first, 30)).toMatchObject({ status: 'error', error: { code: 'agent_error' } });
+    expect(await runOf(second, 30)).toMatchObject({ status: 'error', error: { code: 'agent_error' } });
+  });
+
+  test('without anything to say ends without a reply', async () => {
+    const runId = await send({ sessionKey: newKey(), text: ' ' });
+    expect(await runOf(runId, 30)).toMatchObject({ status: 'no_reply' });
+  });
+});
+
+describe('a conversation', () => {
+  test('is answered in its order, each message once, over lanes of both workers', async () => {
+    const keys = Array.from({ length: 20 }, newKey);
+    const texts = Array.from({ length: 10 }, (_, n) => `message ${n}`);
+    for (const text of texts)
+      await Promise.all(keys.map((sessionKey) => send({ sessionKey, text, accountId: 'hook' })));
+    const sends = (sessionKey: string) => platform.sends.filter(({ body }) => body.sessionKey === sessionKey);
+    for (const sessionKey of keys) {
+      await until('all its replies', () => sends(sessionKey).length >= texts.length, 30_000);
+      expect(sends(sessionKey).map(({ body }) => body.text)).toEqual(texts);
+      const times = sends(sessionKey).flatMap(({ body }) => [body.startedAt, body.finishedAt]);
+      expect(times).toEqual([...times].sort());
+    }
+  });
+
+  test('waits behind a reply that is refused, and goes on after its retry', async () => {
+    const sessionKey = newKey();
+    platform.script({ status: 503, retryAfter: 1 });
+    for (const text of ['first', 'second']) await send({ sessionKey, text, accountId: 'hook' });
+    const sent = () => platform.sends.filter(({ body, taken }) => body.sessionKey === sessionKey && taken);
+    await until('both replies', () => sent().length === 2);
+    expect(sent().map(({ body }) => [body.text, body.attempt, body.recovered])).toEqual([
+      ['first', 2, false],
+      ['second', 1, false],
+    ]);
+  });
+
+  test('goes on behind a reply whose fate is unknown, which is sent once more and says so', async () => {
+    const sessionKey = newKey();
+    platform.script({ reset: 'after' });
+    for (const text of ['first', 'second']) await send({ sessionKey, text, accountId: 'hook' });
+    const sent = () => platform.sends.filter(({ body, taken }) => body.sessionKey === sessionKey && taken);
+    await until('all three sends', () => sent().length === 3, 30_000);
+    expect(sent().map(({ body }) => [body.text, body.attempt, body.recovered])).toEqual([
+      ['first', 1, false],
+      ['first', 2, true],
+      ['second', 1, false],
+    ]);
+    expect(sent()[0]?.body.deliveryId).toBe(sent()[1]?.body.deliveryId);
+  });
+
+  test('owes nothing through an account that has no reply address', async () => {
+    const runId = await send({ sessionKey: newKey(), text: 'hello', accountId: 'mute' });
+    expect(await runOf(runId, 30)).toMatchObject({ status: 'ok', reply: { text: 'hello' } });
+  });
+});
+
+describe('a running turn', () => {
+  test('is stopped from another node, and its lane goes on at once', async () => {
+    const sessionKey = newKey();
+    const runId = await send({ sessionKey, text: 'long', agentId: 'slow' });
+    await until('it runs', async () => (await runOf(runId)).status === 'running');
+    const next = await send({ sessionKey, text: 'next', agentId: 'slow' });
+    const cancelled = await cluster.api(`/v1/runs/${runId}/cancel`, { method: 'POST', key });
+    expect(cancelled.status).toBe(200);
+    expect(await runOf(runId)).toMatchObject({ status: 'cancelled' });
+    await until('the next one runs', async () => (await runOf(next)).status === 'running');
+  });
+});
