@@ -44,7 +44,7 @@ export async function runProcess<Options extends Record<string, ConfigOption<unk
   if (end.failed) reportFailure(from.name, end.failed.error, kit);
   end.unwatch();
   if (process.connected) process.disconnect();
-  leaveWithin(DISPOSE_MS);
+  leaveWithin(DISPOSE_MS, kit);
 }
 
 /** Why and how a process ends. */
@@ -163,7 +163,11 @@ function tellParent(message: ProcessMessage): void {
   if (process.connected) process.send?.(message);
 }
 
-/** The loop should be empty now; what still holds it after the deadline is cut off. */
-function leaveWithin(ms: number): void {
-  setTimeout(() => process.exit(process.exitCode ?? 0), ms).unref();
+/** The loop should be empty now; what still holds it after the deadline is named and cut off. */
+function leaveWithin(ms: number, kit: Kit | undefined): void {
+  const leave = () => {
+    kit?.logger.warn({ held: process.getActiveResourcesInfo().join(' ') }, 'something holds the event loop open');
+    process.exit(process.exitCode ?? 0);
+  };
+  setTimeout(leave, ms).unref();
 }
