@@ -6,7 +6,7 @@ import { InstantSchema, listOf, NameSchema, nameText, ReferenceSchema } from './
 const countUpTo = (max: number) => z.int().positive().max(max);
 
 /** Left out or null = no limit, but turnSlots 100, queuedPerLane 100, queuedPerTenant 10000. */
-export const LimitsSchema = z
+const LimitsSchema = z
   .strictObject({
     ratePerSecond: countUpTo(1_000_000).nullish(),
     burst: countUpTo(1_000_000).nullish(),
@@ -32,7 +32,6 @@ export const KeyPolicySchema = z.union([
     scope: z.enum(['per_user', 'shared']).optional(),
   }),
 ]);
-export type KeyPolicyInput = z.infer<typeof KeyPolicySchema>;
 
 const BusyModeSchema = z.enum(['queue'], { error: 'the only busy mode so far is queue' });
 const SecretText = z.string().min(1).max(8192);

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 
 /** Names that people choose for tenants, agents and accounts (surface §1). */
-export const NamePattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+const NamePattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
 /** `default` is refused, so that it never becomes part of a session key; what looks like an id, because ids and names stand for each other. */
 export const NameSchema = z
@@ -43,7 +43,7 @@ export function listOf<Item extends z.ZodType>(item: Item) {
 }
 
 export const LIST_LIMIT_DEFAULT = 50;
-export const LIST_LIMIT_MAX = 200;
+const LIST_LIMIT_MAX = 200;
 
 /** `limit` of a query string: digits, in range. */
 export function limitParam(max: number = LIST_LIMIT_MAX) {

@@ -4,9 +4,9 @@ import { nameText, ReferenceSchema, utf8Fits } from './fields.ts';
 import { RunStatusSchema } from './runs.ts';
 
 export const BODY_BYTES_MAX = 1024 * 1024;
-export const TEXT_BYTES_MAX = 256 * 1024;
-export const SESSION_KEY_BYTES_MAX = 512;
-export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
+const TEXT_BYTES_MAX = 256 * 1024;
+const SESSION_KEY_BYTES_MAX = 512;
+const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 const ATTACHMENTS_MAX = 20;
 
 const sourceText = nameText(256).nullable().exactOptional();
@@ -25,7 +25,7 @@ export const SourceSchema = z.strictObject({
   scopeId: sourceText,
 });
 
-export const AttachmentSchema = z.strictObject({
+const AttachmentSchema = z.strictObject({
   kind: z.enum(['image', 'audio', 'video', 'file']),
   ref: z.string().min(1).max(2048),
   name: nameText(255).optional(),

@@ -33,7 +33,7 @@ export function queryFaults(error: z.ZodError): FieldFault[] {
 }
 
 /** A JSON pointer of a path. */
-export function pointerOf(path: readonly PropertyKey[]): string {
+function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 

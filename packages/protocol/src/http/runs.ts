@@ -22,7 +22,7 @@ export const RUN_STATUSES = [
 export const RunStatusSchema = z.enum(RUN_STATUSES);
 
 /** Longest `wait` of `GET /v1/runs/{id}`, seconds. */
-export const RUN_WAIT_SECONDS_MAX = 55;
+const RUN_WAIT_SECONDS_MAX = 55;
 
 export const RunSchema = z.strictObject({
   runId: z.string(),
@@ -61,7 +61,7 @@ export const RunQuerySchema = z.strictObject({
 });
 
 /** What happened to an event, oldest first. `node` is the boot id of the process that did it. */
-export const TimelineEntrySchema = z.strictObject({
+const TimelineEntrySchema = z.strictObject({
   at: InstantSchema,
   step: z.string(),
   node: z.string().optional(),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { CursorParam, InstantSchema, limitParam, listOf, nameText, ReferenceSchema } from './fields.ts';
 
 export const HISTORY_LIMIT_DEFAULT = 100;
-export const HISTORY_LIMIT_MAX = 500;
+const HISTORY_LIMIT_MAX = 500;
 
 export const HistoryMessageSchema = z.strictObject({
   messageId: z.string(),
@@ -17,7 +17,6 @@ export const HistoryMessageSchema = z.strictObject({
 });
 export type HistoryMessage = z.infer<typeof HistoryMessageSchema>;
 export const HistorySchema = listOf(HistoryMessageSchema);
-export type History = z.infer<typeof HistorySchema>;
 
 export const SessionSchema = z.strictObject({
   sessionKey: z.string(),
@@ -35,7 +34,6 @@ export const SessionSchema = z.strictObject({
 });
 export type Session = z.infer<typeof SessionSchema>;
 export const SessionListSchema = listOf(SessionSchema);
-export type SessionList = z.infer<typeof SessionListSchema>;
 
 const wholeNumber = (max: number) =>
   z
@@ -45,7 +43,7 @@ const wholeNumber = (max: number) =>
     .refine((value) => value <= max)
     .optional();
 
-export const SESSION_KINDS = ['main', 'group', 'cron', 'hook', 'node', 'other'] as const;
+const SESSION_KINDS = ['main', 'group', 'cron', 'hook', 'node', 'other'] as const;
 
 /** A list with commas; kinds that do not exist are refused. */
 const KindsParam = z

@@ -77,7 +77,7 @@ interface ById {
 const NoQuery = z.strictObject({});
 
 /** A run as callers see it. */
-export function runAnswer(run: RunRecord): Run {
+function runAnswer(run: RunRecord): Run {
   const runId = formatId('run', run.runId);
   return {
     runId,

@@ -44,10 +44,10 @@ import { RateGate } from './rate-gate.ts';
 import { registerRuns } from './runs.ts';
 import { createHttpServer } from './server.ts';
 
-export const PEPPER = 'pepper of the unit tests';
+const PEPPER = 'pepper of the unit tests';
 export const tokenOf = (keyId: string) => `tk_${keyId}_${'S'.repeat(32)}`;
 export const TOKEN = tokenOf('ownerkey');
-export const tenantId = '10000000-0000-7000-8000-000000000000' as TenantId;
+const tenantId = '10000000-0000-7000-8000-000000000000' as TenantId;
 export const mainAgentId = '20000000-0000-7000-8000-000000000000' as AgentId;
 export const otherAgentId = '20000000-0000-7000-8000-000000000001' as AgentId;
 export const hookAccountId = '30000000-0000-7000-8000-000000000000' as AccountId;
@@ -255,7 +255,7 @@ export class TestPorts {
   }
 }
 
-export const allowed: RateAnswer = { allowed: true, limit: 20, remaining: 19, resetMs: 100, retryAfterMs: 0 };
+const allowed: RateAnswer = { allowed: true, limit: 20, remaining: 19, resetMs: 100, retryAfterMs: 0 };
 
 function agentOf(agentId: AgentId, name: string): AgentConfig {
   return {

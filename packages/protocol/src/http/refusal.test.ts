@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { bodyFaults, queryFaults } from './refusal.ts';
+import { RunListQuerySchema } from './runs.ts';
+
+const Schema = z.strictObject({
+  name: z.string(),
+  nested: z.strictObject({ 'a/b~c': z.int() }).optional(),
+  list: z.array(z.strictObject({ id: z.string() })).optional(),
+  key: z
+    .string()
+    .refine((key) => key !== '', { params: { code: 'malformed_key' } })
+    .optional(),
+  odd: z
+    .string()
+    .refine(() => false, { params: { code: 'no_such_code' } })
+    .optional(),
+});
+
+function faultsOf(body: unknown) {
+  const { error } = Schema.safeParse(body);
+  return error === undefined ? [] : bodyFaults(error, body);
+}
+
+describe('bodyFaults', () => {
+  it.each([
+    [{}, '/name', 'missing_field'],
+    [{ name: undefined }, '/name', 'missing_field'],
+    [{ name: null }, '/name', 'invalid_field'],
+    [{ name: 'a', nested: { 'a/b~c': 'x' } }, '/nested/a~1b~0c', 'invalid_field'],
+    [{ name: 'a', nested: {} }, '/nested/a~1b~0c', 'missing_field'],
+    [{ name: 'a', list: [{ id: 'b' }, {}] }, '/list/1/id', 'missing_field'],
+    [{ name: 'a', nested: { 'a/b~c': 1, x: 1 } }, '/nested/x', 'unknown_field'],
+    [{ name: 'a', key: '' }, '/key', 'malformed_key'],
+    [{ name: 'a', odd: 'b' }, '/odd', 'invalid_field'],
+    ['text', '', 'invalid_field'],
+  ])('%j → %s %s', (body, pointer, code) => expect(faultsOf(body)).toEqual([{ pointer, code }]));
+
+  it('names every place that is wrong', () => {
+    expect(faultsOf({ name: 1, x: 1, y: 2 })).toEqual([
+      { pointer: '/name', code: 'invalid_field' },
+      { pointer: '/x', code: 'unknown_field' },
+      { pointer: '/y', code: 'unknown_field' },
+    ]);
+  });
+});
+
+describe('queryFaults', () => {
+  it.each([
+    [{ limit: '0' }, 'invalid_limit'],
+    [{ limit: '201' }, 'invalid_limit'],
+    [{ limit: ['1', '2'] }, 'invalid_limit'],
+    [{ cursor: 'a b' }, 'invalid_cursor'],
+    [{ status: 'fine' }, 'unsupported_param'],
+    [{ color: 'red' }, 'unsupported_param'],
+  ])('%j → %s', (query, code) => {
+    const { error } = RunListQuerySchema.safeParse(query);
+    expect(error === undefined ? [] : queryFaults(error)).toEqual([{ pointer: `/${Object.keys(query)[0]}`, code }]);
+  });
+});
