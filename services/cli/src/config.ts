@@ -1,7 +1,11 @@
-import { defineConfig, optionalSecret, optionalUrl, text } from '@turnkeeper/platform/config';
+import { defineConfig, optionalSecret, optionalText, optionalUrl, text } from '@turnkeeper/platform/config';
 
 /** What the command line reads: which cluster to talk to. Flags come before, a running `turnkeeper up` after. */
 export const cliTable = defineConfig('The command line', {
+  data: optionalText({
+    env: 'TURNKEEPER_DATA',
+    help: 'Data folder of `turnkeeper up`; `.data` of the checkout when unset.',
+  }),
   url: optionalUrl({
     env: 'TURNKEEPER_URL',
     schemes: ['http:', 'https:'],

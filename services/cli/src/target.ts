@@ -28,8 +28,13 @@ export interface Target {
   readonly stores: { readonly redisUrl: string | null; readonly natsUrl: string | null };
 }
 
-/** Where `turnkeeper up` keeps its data unless told otherwise: beside the package.json of this checkout. */
-export const DEFAULT_DATA_DIR = fileURLToPath(new URL('../../../.data', import.meta.url));
+/** The data folder of `turnkeeper up`: the flag, else TURNKEEPER_DATA, else `.data` beside the package.json of this checkout. */
+export function dataDirOf(flag: string | undefined): string {
+  const folder = flag ?? loadConfig(cliTable).data;
+  return folder === undefined ? CHECKOUT_DATA_DIR : resolve(folder);
+}
+
+const CHECKOUT_DATA_DIR = fileURLToPath(new URL('../../../.data', import.meta.url));
 
 const FLAGS = {
   tenant: [
@@ -52,7 +57,7 @@ export function addTargetFlags(command: Command, ...doors: readonly (keyof typeo
 /** Looks for addresses and keys; what is missing is told only when it is asked for. */
 export async function resolveTarget(flags: TargetFlags): Promise<Target> {
   const env = loadConfig(cliTable);
-  const up = await readUpFile(flags.data === undefined ? DEFAULT_DATA_DIR : resolve(flags.data));
+  const up = await readUpFile(dataDirOf(flags.data));
   const need = (value: string | undefined, what: string, flag: string) => {
     if (value !== undefined) return value;
     throw new CliError('usage', `No ${what}: start a cluster with "npm start", or give ${flag}.`);

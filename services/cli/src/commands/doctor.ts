@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { checkCluster } from '../doctor/check-cluster.ts';
 import { checkDisk, checkNode } from '../doctor/check-machine.ts';
@@ -6,7 +5,7 @@ import { checkNats, checkPostgres, checkRedis } from '../doctor/check-stores.ts'
 import type { Finding } from '../doctor/finding.ts';
 import { CliError } from '../exit.ts';
 import { addOutputFlag, type Column, type OutputFormat, paint, printRows } from '../output.ts';
-import { addTargetFlags, DEFAULT_DATA_DIR, resolveTarget, type Target, type TargetFlags } from '../target.ts';
+import { addTargetFlags, dataDirOf, resolveTarget, type Target, type TargetFlags } from '../target.ts';
 
 const MARKS = {
   ok: ['green', '✓'],
@@ -30,7 +29,7 @@ export function registerDoctor(program: Command): void {
   addOutputFlag(addTargetFlags(command, 'operator', 'database')).action(
     async (flags: TargetFlags & { output: OutputFormat }) => {
       const target = await resolveTarget(flags);
-      const findings = await examine(target, flags.data === undefined ? DEFAULT_DATA_DIR : resolve(flags.data));
+      const findings = await examine(target, dataDirOf(flags.data));
       printRows(findings, COLUMNS, flags.output);
       const bad = findings.filter(({ state }) => state === 'bad');
       if (bad.length > 0) throw new CliError('failed', `Not well: ${bad.map(({ name }) => name).join(', ')}.`);

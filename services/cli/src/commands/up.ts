@@ -1,6 +1,5 @@
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { DEFAULT_DATA_DIR } from '../target.ts';
+import { dataDirOf } from '../target.ts';
 import { runUp } from '../up/run-up.ts';
 import { wholeNumber } from './arguments.ts';
 
@@ -32,7 +31,7 @@ export function registerUp(program: Command): void {
         workers: flags.workers,
         coordinators: flags.coordinators,
         port: flags.port,
-        dataDir: flags.data === undefined ? DEFAULT_DATA_DIR : resolve(flags.data),
+        dataDir: dataDirOf(flags.data),
         json: flags.json ?? false,
       }),
     );
