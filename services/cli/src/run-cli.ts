@@ -11,8 +11,8 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .exitOverride()
     .showHelpAfterError('(--help shows what there is)')
     .configureHelp({ sortSubcommands: true });
-  registerCommands(program);
   try {
+    await registerCommands(program, args[0]);
     await program.parseAsync(args, { from: 'user' });
     return Number(process.exitCode ?? EXIT.ok);
   } catch (err) {

@@ -1,43 +1,34 @@
 import type { Command } from 'commander';
-import { registerAccounts } from './accounts.ts';
-import { registerAgents } from './agents.ts';
-import { registerApply } from './apply.ts';
-import { registerChat } from './chat.ts';
-import { registerDoctor } from './doctor.ts';
-import { registerEvents } from './events.ts';
-import { registerExplain } from './explain.ts';
-import { registerKey } from './key.ts';
-import { registerKeys } from './keys.ts';
-import { registerLanes } from './lanes.ts';
-import { registerLoad } from './load.ts';
-import { registerMigrate } from './migrate.ts';
-import { registerPartitions } from './partitions.ts';
-import { registerRuns } from './runs.ts';
-import { registerSessions } from './sessions.ts';
-import { registerTenants } from './tenants.ts';
-import { registerUp } from './up.ts';
-import { registerVerify } from './verify.ts';
-import { registerWorkers } from './workers.ts';
 
-/** Every command there is; each file of this folder adds its own. */
-export function registerCommands(program: Command): void {
-  registerDoctor(program);
-  registerKey(program);
-  registerLoad(program);
-  registerMigrate(program);
-  registerUp(program);
-  registerVerify(program);
-  registerAccounts(program);
-  registerAgents(program);
-  registerApply(program);
-  registerChat(program);
-  registerEvents(program);
-  registerExplain(program);
-  registerKeys(program);
-  registerLanes(program);
-  registerPartitions(program);
-  registerRuns(program);
-  registerSessions(program);
-  registerTenants(program);
-  registerWorkers(program);
+type Register = (program: Command) => void;
+
+/** What loads each command. Only the one that is asked for is loaded: most of them need little of what there is. */
+const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
+  accounts: async () => (await import('./accounts.ts')).registerAccounts,
+  agents: async () => (await import('./agents.ts')).registerAgents,
+  apply: async () => (await import('./apply.ts')).registerApply,
+  chat: async () => (await import('./chat.ts')).registerChat,
+  doctor: async () => (await import('./doctor.ts')).registerDoctor,
+  events: async () => (await import('./events.ts')).registerEvents,
+  explain: async () => (await import('./explain.ts')).registerExplain,
+  key: async () => (await import('./key.ts')).registerKey,
+  keys: async () => (await import('./keys.ts')).registerKeys,
+  lanes: async () => (await import('./lanes.ts')).registerLanes,
+  load: async () => (await import('./load.ts')).registerLoad,
+  migrate: async () => (await import('./migrate.ts')).registerMigrate,
+  partitions: async () => (await import('./partitions.ts')).registerPartitions,
+  runs: async () => (await import('./runs.ts')).registerRuns,
+  sessions: async () => (await import('./sessions.ts')).registerSessions,
+  tenants: async () => (await import('./tenants.ts')).registerTenants,
+  up: async () => (await import('./up.ts')).registerUp,
+  verify: async () => (await import('./verify.ts')).registerVerify,
+  workers: async () => (await import('./workers.ts')).registerWorkers,
+};
+
+/** Adds the command of this name, or every command there is. */
+export async function registerCommands(program: Command, name: string | undefined): Promise<void> {
+  const isKnown = name !== undefined && Object.hasOwn(COMMANDS, name);
+  for (const [command, load] of Object.entries(COMMANDS)) {
+    if (!isKnown || command === name) (await load())(program);
+  }
 }
