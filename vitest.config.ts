@@ -35,7 +35,7 @@ export default defineConfig({
           name: 'integration',
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
-          include: ['test/{harness,integration,conformance,load,chaos}/src/**/*.test.ts'],
+          include: ['test/{harness,integration,conformance,chaos}/src/**/*.test.ts'],
           globalSetup,
           testTimeout: 60_000,
           hookTimeout: 90_000,

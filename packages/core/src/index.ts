@@ -1,22 +1,19 @@
 export {
   type ApiToken,
   hashApiToken,
-  hashesEqual,
   makeApiToken,
   parseApiToken,
   TOKEN_RANDOM_BYTES,
 } from './access/api-token.ts';
-export { KEY_PRESETS, type KeyPreset, SCOPES, type Scope, scopesOf } from './access/scopes.ts';
+export { KEY_PRESETS, SCOPES, type Scope, scopesOf } from './access/scopes.ts';
 export { Batcher } from './batching/batcher.ts';
 export type { Clock, Ids } from './clock.ts';
 export { differencesOf, type FieldDifference } from './configs/difference.ts';
-export { FreshCache, type FreshCacheOptions } from './configs/fresh-cache.ts';
+export { FreshCache } from './configs/fresh-cache.ts';
 export {
-  type AgentSettings,
   completeAgent,
   completeKeyPolicy,
   completeLimits,
-  type KeyPolicySettings,
   runtimeOf,
   type StoredAccount,
   type StoredAgent,
@@ -29,8 +26,6 @@ export {
 export type { SendOutcome } from './delivery/retry.ts';
 export {
   AppError,
-  type AppErrorInit,
-  assertNever,
   type HttpErrorCode,
   type RunErrorCode,
   StoreError,
@@ -46,7 +41,6 @@ export {
   digestId,
   type EventId,
   formatId,
-  type IdPrefix,
   isUuid,
   type KeyRowId,
   type LaneId,
@@ -64,7 +58,6 @@ export {
 export {
   type Acceptance,
   AcceptMessage,
-  type AcceptMessageOptions,
   type InboundMessage,
 } from './intake/accept-message.ts';
 export { QueuedEstimate } from './intake/queued-estimate.ts';
@@ -77,7 +70,7 @@ export { roomFromInbound } from './keys/rooms.ts';
 export { isSharedLane, standardKey } from './keys/standard.ts';
 export { webChatKey, webChatPlatform } from './keys/web-chat.ts';
 export { canonicalWhatsapp, normalizeWhatsapp, whatsappJid } from './keys/whatsapp.ts';
-export { type CursorPart, decodeCursor, encodeCursor } from './paging/cursor.ts';
+export { decodeCursor, encodeCursor } from './paging/cursor.ts';
 export type {
   AccountDraft,
   AccountRow,
@@ -88,7 +81,6 @@ export type {
   KeyDraft,
   KeyRow,
   OperatorWrites,
-  SecretDrafts,
   TenantDraft,
   TenantRow,
   TenantWrites,
@@ -102,15 +94,13 @@ export type {
   AgentConfigs,
   AgentRuntimeConfig,
   KeyLookup,
-  KeyPolicyConfig,
   KeyRecord,
-  SealedValues,
   TenantConfig,
   TenantConfigs,
   TenantLimits,
 } from './ports/configs.ts';
 export type { CancelResult, ControlStore } from './ports/control.ts';
-export type { DeliveryRef, DeliverySettlement, DeliveryStore, DueDelivery, OwnSend } from './ports/delivery.ts';
+export type { DeliverySettlement, DeliveryStore, DueDelivery, OwnSend } from './ports/delivery.ts';
 export type { AcceptItem, AcceptResult, EventBody, IntakeStore, QueuedCount, Source } from './ports/intake.ts';
 export type {
   ClaimedEvent,
@@ -123,7 +113,6 @@ export type {
   HandBackRequest,
   LaneStore,
   ReadyLane,
-  ReplyBody,
   RunningTurn,
   StepAppend,
 } from './ports/lane.ts';
@@ -168,14 +157,13 @@ export { LaneBatches } from './session/lane-batches.ts';
 export { Lease } from './session/lease.ts';
 export { PartitionPlanner } from './session/partition-plan.ts';
 export { type RunAgentOptions, runAgent } from './session/run-agent.ts';
-export { type LaneOwnership, LaneRunner, type Replies } from './session/run-lane.ts';
+export { type LaneOwnership, LaneRunner } from './session/run-lane.ts';
 export { Scheduler } from './session/scheduler.ts';
 export { TenantCaps } from './session/tenant-caps.ts';
 export { Turns } from './session/turn.ts';
 export { TurnStream } from './session/turn-stream.ts';
 export {
   DELIVERY_STATE,
-  type DeliveryStatus,
   EVENT_KIND,
   EVENT_STATE,
   type EventKind,
@@ -184,7 +172,6 @@ export {
   TURN_REASON,
   TURN_STATE,
   type TurnReason,
-  type TurnStatus,
   WORKER_STATE,
   type WorkerStatus,
 } from './states.ts';

@@ -128,7 +128,7 @@ export class TurnStream {
 }
 
 /** Which attempt at its first event a turn is, from 1. */
-export function attemptOf(turn: ClaimedTurn): number {
+function attemptOf(turn: ClaimedTurn): number {
   return (turn.events[0]?.attempts ?? 0) + 1;
 }
 

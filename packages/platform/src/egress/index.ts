@@ -3,7 +3,5 @@ export {
   createEgress,
   type Egress,
   type FetchLimits,
-  type SendAnswer,
-  type SendRequest,
 } from './egress.ts';
-export { EgressError, type EgressFailure } from './error.ts';
+export { EgressError } from './error.ts';

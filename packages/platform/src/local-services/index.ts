@@ -1,4 +1,4 @@
 export { localServicesTable } from './config.ts';
 export { unpackDebian } from './debian-packages.ts';
 export { type LocalServices, type LocalServicesOptions, startLocalServices } from './start.ts';
-export type { ServiceName, StopManner } from './types.ts';
+export type { ServiceName } from './types.ts';

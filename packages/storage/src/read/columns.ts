@@ -10,8 +10,6 @@ export interface Column<Select, Insert = Select> {
   readonly types?: readonly [Select, Insert];
 }
 
-export type TableColumns = Readonly<Record<string, Column<unknown, unknown>>>;
-
 type ColumnTypeOf<C> = C extends Column<infer Select, infer Insert> ? ColumnType<Select, Insert, Insert> : never;
 
 /** The query builder's type of a table. */

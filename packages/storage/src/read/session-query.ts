@@ -28,7 +28,7 @@ const CREATED = sql<string>`to_char(l.created_at at time zone 'UTC', 'YYYY-MM-DD
  * Lanes with the agent's name and one session: the current one, or the one of this id. Both by their whole keys and with
  * a limit of one: see `laneOfEvent`.
  */
-export function selectSessions(build: QueryBuilder, which: 'current' | SessionId = 'current') {
+function selectSessions(build: QueryBuilder, which: 'current' | SessionId = 'current') {
   return build
     .selectFrom('tk.lanes as l')
     .innerJoinLateral(

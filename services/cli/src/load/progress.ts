@@ -12,7 +12,7 @@ export function createProgressLine(stream: NodeJS.WriteStream): { show(progress:
 }
 
 /** `sent` fills the bar, `answered` fills it darker. */
-export function progressLine({ planned, sent, accepted, answered, refused }: LoadProgress): string {
+function progressLine({ planned, sent, accepted, answered, refused }: LoadProgress): string {
   const cells = (part: number) => Math.min(BAR_WIDTH, Math.round((part / Math.max(1, planned)) * BAR_WIDTH));
   const bar = '█'.repeat(cells(answered)).padEnd(cells(sent), '▒').padEnd(BAR_WIDTH, '·');
   const refusals = refused > 0 ? `  refused ${refused}` : '';
