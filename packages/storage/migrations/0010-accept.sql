@@ -78,10 +78,11 @@ begin
       from unnest(p_tenant, p_scope, p_dedupe, p_hash, p_event, v_take) with ordinality q(t, a, d, h, e, take, o)
       left join lateral (
         select * from tk.dedupe_keys d where d.tenant_id = q.t and d.scope = q.a and d.key = q.d limit 1) d on q.take is not false
-      -- an earlier try of this very call stored it
+      -- the event of the first acceptance, which may be an earlier try of this very call; one that has ended has none before it
       left join lateral (
-        select y.ord, (select count(*)::int from tk.events b where b.slot = d.slot and b.tenant_id = q.t and b.lane_id = d.lane_id and b.state < 10 and b.ord < y.ord) ahead
-        from tk.events y where y.id = q.e limit 1) y on d.event_id = q.e
+        select y.ord, case when y.state < 10 then (select count(*)::int from tk.events b
+          where b.slot = d.slot and b.tenant_id = q.t and b.lane_id = d.lane_id and b.state < 10 and b.ord < y.ord) else 0 end ahead
+        from tk.events y where y.id = d.event_id limit 1) y on true
       where (v_new is null or q.o <> all (v_new)) and (q.take is false or d.event_id is not null);
     get diagnostics v_old = row_count;
     if coalesce(cardinality(v_new), 0) + v_old <> v_all then

@@ -66,7 +66,7 @@ test('an equal key answers the first acceptance, with another body a mismatch, a
     keyed(message(lane, 'a'), 'k1', 'another body'),
   ]);
   const { slot, tenantId, laneId } = lane;
-  const duplicate = { result: 'duplicate', eventId: first.eventId, lane: { slot, tenantId, laneId } };
+  const duplicate = { result: 'duplicate', eventId: first.eventId, lane: { slot, tenantId, laneId }, position: 0 };
   expect(results).toEqual([duplicate, duplicate, { result: 'mismatch', eventId: first.eventId }]);
   expect(await eventsOf(lane.laneId)).toHaveLength(1);
   expect(await eventsOf(elsewhere.laneId)).toHaveLength(0);

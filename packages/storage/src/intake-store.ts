@@ -114,7 +114,7 @@ function resultOf(row: AcceptRow, tenantId: TenantId | undefined): AcceptResult 
   const { event_id: eventId, slot, lane_id: laneId } = row;
   if (eventId !== null && row.result === 'mismatch') return { result: 'mismatch', eventId };
   if (eventId !== null && slot !== null && laneId !== null && tenantId !== undefined) {
-    return { result: 'duplicate', eventId, lane: { slot, tenantId, laneId } };
+    return { result: 'duplicate', eventId, lane: { slot, tenantId, laneId }, position: row.ahead ?? 0 };
   }
   throw new AppError({ code: 'internal', message: `accept answered ${row.result} without its row` });
 }

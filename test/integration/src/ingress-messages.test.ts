@@ -50,6 +50,9 @@ describe('an accepted message', () => {
     const body = fresh();
     const answers = [await send(body), await send(body), await send(body)];
     expect(answers.map(({ json }) => json.position)).toEqual([0, 1, 2]);
+    const keyed = { headers: { 'idempotency-key': randomUUID() } };
+    await send(body, keyed);
+    expect((await send(body, keyed)).json).toMatchObject({ status: 'duplicate', position: 3 });
   });
 
   test('keeps the order in which one caller sent, over both nodes', async () => {

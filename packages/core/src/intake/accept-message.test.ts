@@ -124,8 +124,9 @@ describe('a duplicate', () => {
   const lane = { slot: 5, tenantId, laneId: laneIdOf(tenantId, agentId, 'old') };
 
   it('answers the first acceptance and wakes its lane again', async () => {
-    const { acceptMessage, woken } = setUp(() => ({ result: 'duplicate', eventId: firstEventId, lane }));
-    expect(await acceptMessage.accept(message())).toMatchObject({ status: 'duplicate', eventId: firstEventId, lane });
+    const { acceptMessage, woken } = setUp(() => ({ result: 'duplicate', eventId: firstEventId, lane, position: 4 }));
+    const first = { status: 'duplicate', eventId: firstEventId, lane, position: 4 };
+    expect(await acceptMessage.accept(message())).toMatchObject(first);
     expect(woken).toEqual([[5, [{ lane, ord: null }]]]);
   });
 

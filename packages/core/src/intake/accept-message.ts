@@ -40,7 +40,7 @@ export interface Acceptance {
   readonly lane: LaneRef;
   readonly partition: number;
   readonly sessionKey: string;
-  /** Unfinished events of the lane before this one; 0 for a duplicate. */
+  /** Unfinished events of the lane before this one. */
   readonly position: number;
   /** Why the stored run ended `refused`; null when it is queued, or a duplicate. */
   readonly refused: HttpErrorCode | null;
@@ -210,9 +210,9 @@ export class AcceptMessage {
         return { status: 'accepted', eventId: item.eventId, lane, partition, sessionKey, position, refused };
       }
       case 'duplicate': {
-        const { eventId, lane } = answer;
+        const { eventId, lane, position } = answer;
         const partition = this.#options.partitionOf(lane.slot);
-        return { status: 'duplicate', eventId, lane, partition, sessionKey, position: 0, refused: null };
+        return { status: 'duplicate', eventId, lane, partition, sessionKey, position, refused: null };
       }
       case 'mismatch':
         throw new AppError({

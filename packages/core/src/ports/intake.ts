@@ -52,8 +52,8 @@ export type AcceptResult =
    * `ord` = its `events.ord`, for the wake-up.
    */
   | { readonly result: 'accepted'; readonly position: number; readonly ord: string }
-  /** The same key and body came before: the first acceptance. */
-  | { readonly result: 'duplicate'; readonly eventId: EventId; readonly lane: LaneRef }
+  /** The same key and body came before: the first acceptance, and what still stands before it (0 when it has ended). */
+  | { readonly result: 'duplicate'; readonly eventId: EventId; readonly lane: LaneRef; readonly position: number }
   /** The same key came before with another body. */
   | { readonly result: 'mismatch'; readonly eventId: EventId }
   | { readonly result: 'lane_full' };

@@ -187,7 +187,7 @@ export class TestPorts {
     if (first !== undefined) {
       const isEqual = Buffer.compare(first.dedupe.bodyHash, item.dedupe.bodyHash) === 0;
       return isEqual
-        ? { result: 'duplicate', eventId: first.eventId, lane: first }
+        ? { result: 'duplicate', eventId: first.eventId, lane: first, position: 0 }
         : { result: 'mismatch', eventId: first.eventId };
     }
     if (this.laneIsFull && item.refused === undefined) return { result: 'lane_full' };
