@@ -1,10 +1,11 @@
 import type { BootId, LiveEvent, TenantId, TurnId, WakeUp } from '@turnkeeper/core';
+import { recordingCounter } from '@turnkeeper/core/testing';
 import { expect, inject, test, vi } from 'vitest';
 import type { BusLink } from './bus-link.ts';
 import { NatsControlSignals } from './control-signals.ts';
 import { NatsLiveStream } from './live-stream.ts';
 import { PartitionHints } from './partition-hints.ts';
-import { countOutcomes, ids, newLane, openTestLink } from './testing.ts';
+import { ids, newLane, openTestLink } from './testing.ts';
 
 const url = inject('urls').nats;
 
@@ -28,7 +29,7 @@ async function sendUntil(send: () => void, heard: () => void): Promise<void> {
 
 test('a hint reaches whoever listens to its partition, and nobody else', async () => {
   const { sender, receiver } = await openPair();
-  const outcomes = countOutcomes();
+  const outcomes = recordingCounter('outcome');
   const [hints, listener] = [
     new PartitionHints({ link: sender, outcomes }),
     new PartitionHints({ link: receiver, outcomes }),
@@ -49,7 +50,7 @@ test('a hint reaches whoever listens to its partition, and nobody else', async (
 
 test('nothing is heard after the listener was taken off', async () => {
   const { sender, receiver } = await openPair();
-  const outcomes = countOutcomes();
+  const outcomes = recordingCounter('outcome');
   const hints = new PartitionHints({ link: sender, outcomes });
   const listener = new PartitionHints({ link: receiver, outcomes });
   const [first, second] = [vi.fn(), vi.fn()];
@@ -67,7 +68,7 @@ test('nothing is heard after the listener was taken off', async () => {
 
 test('what nobody can read is dropped and counted, and the next message is heard', async () => {
   const { sender, receiver } = await openPair();
-  const outcomes = countOutcomes();
+  const outcomes = recordingCounter('outcome');
   const heard = vi.fn();
   new PartitionHints({ link: receiver, outcomes }).listen({ partition: 3, onWakeUps: heard });
   const foreign = ['{', 'null', '{"v":2,"scan":true}'];
@@ -85,7 +86,7 @@ test('what nobody can read is dropped and counted, and the next message is heard
 
 test('a reader that fails does not take the connection from the others', async () => {
   const { sender, receiver } = await openPair();
-  const outcomes = countOutcomes();
+  const outcomes = recordingCounter('outcome');
   const listener = new PartitionHints({ link: receiver, outcomes });
   const heard = vi.fn();
   listener.listen({
@@ -105,7 +106,7 @@ test('a reader that fails does not take the connection from the others', async (
 
 test('live events of a lane reach all its readers, in the order in which they were sent', async () => {
   const { sender, receiver } = await openPair();
-  const dropped = countOutcomes();
+  const dropped = recordingCounter('outcome');
   const [stream, readers] = [
     new NatsLiveStream({ link: sender, dropped }),
     new NatsLiveStream({ link: receiver, dropped }),

@@ -1,15 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import {
-  type Clock,
-  type Counter,
-  type Ids,
-  type LaneId,
-  type LaneRef,
-  type Logger,
-  type TenantId,
-  uuidV7,
-} from '@turnkeeper/core';
+import { type Clock, type Ids, type LaneId, type LaneRef, type TenantId, uuidV7 } from '@turnkeeper/core';
+import { silentLogger } from '@turnkeeper/core/testing';
 import { onTestFinished } from 'vitest';
 import { type BusLink, connectBus } from './bus-link.ts';
 
@@ -28,28 +20,7 @@ export function newLane(): LaneRef {
 
 /** A link under the prefix; closed when the test is. */
 export async function openTestLink(url: string, prefix: string): Promise<BusLink> {
-  const link = await connectBus({ url, prefix, name: 'test', clock, ids, logger: silent });
+  const link = await connectBus({ url, prefix, name: 'test', clock, ids, logger: silentLogger });
   onTestFinished(() => link[Symbol.asyncDispose]());
   return link;
 }
-
-/** Counts by the value of the label `outcome`. */
-export function countOutcomes(): Counter & { readonly seen: Record<string, number> } {
-  const seen: Record<string, number> = {};
-  return {
-    seen,
-    inc: (labels, by = 1) => {
-      const outcome = labels?.['outcome'] ?? 'all';
-      seen[outcome] = (seen[outcome] ?? 0) + by;
-    },
-  };
-}
-
-const silent: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  failed: () => undefined,
-  child: () => silent,
-};

@@ -1,9 +1,10 @@
 import type { WakeUp } from '@turnkeeper/core';
+import { recordingCounter } from '@turnkeeper/core/testing';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { ActivationConsumers } from './activation-consumers.ts';
 import { QueuedWakeUps } from './queued-wake-ups.ts';
 import type { RedisLink } from './redis-link.ts';
-import { clock, countOutcomes, ids, newLane, openTestLink } from './testing.ts';
+import { clock, ids, newLane, openTestLink } from './testing.ts';
 
 /** FLUSHDB is in here: a database of its own. */
 const url = withDatabase(inject('urls').redis, 9);
@@ -15,14 +16,14 @@ function withDatabase(given: string, database: number): string {
 }
 
 function startWakeUps(link: RedisLink) {
-  const outcomes = countOutcomes();
+  const outcomes = recordingCounter('outcome');
   const wakeUps = new QueuedWakeUps({ link, clock, outcomes });
   onTestFinished(() => wakeUps[Symbol.asyncDispose]());
   return { wakeUps, outcomes: outcomes.seen };
 }
 
 function startConsumers(link: RedisLink) {
-  const outcomes = countOutcomes();
+  const outcomes = recordingCounter('outcome');
   const consumers = new ActivationConsumers({ url, link, clock, ids, outcomes });
   onTestFinished(() => consumers[Symbol.asyncDispose]());
   const received: (readonly WakeUp[] | 'scan')[] = [];

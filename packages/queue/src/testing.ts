@@ -1,16 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import {
-  type BootId,
-  type Clock,
-  type Counter,
-  type Ids,
-  type LaneId,
-  type LaneRef,
-  type Logger,
-  type TenantId,
-  uuidV7,
-} from '@turnkeeper/core';
+import { type BootId, type Clock, type Ids, type LaneId, type LaneRef, type TenantId, uuidV7 } from '@turnkeeper/core';
+import { silentLogger } from '@turnkeeper/core/testing';
 import { onTestFinished } from 'vitest';
 import { openRedis, type RedisLink } from './redis-link.ts';
 
@@ -37,28 +28,7 @@ export function newLane(slot: number): LaneRef {
 
 /** A link under a prefix that no other test has; closed when the test is. */
 export async function openTestLink(url: string): Promise<RedisLink> {
-  const link = await openRedis({ url, keyPrefix: `t-${ids.next()}`, clock, ids, logger: silent });
+  const link = await openRedis({ url, keyPrefix: `t-${ids.next()}`, clock, ids, logger: silentLogger });
   onTestFinished(() => link[Symbol.asyncDispose]());
   return link;
 }
-
-/** Counts by the value of the label `outcome`. */
-export function countOutcomes(): Counter & { readonly seen: Record<string, number> } {
-  const seen: Record<string, number> = {};
-  return {
-    seen,
-    inc: (labels, by = 1) => {
-      const outcome = labels?.['outcome'] ?? '';
-      seen[outcome] = (seen[outcome] ?? 0) + by;
-    },
-  };
-}
-
-const silent: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  failed: () => undefined,
-  child: () => silent,
-};

@@ -1,6 +1,6 @@
 /** NATS comes, goes and stands still: what its adapter then does. Processes of its own, stopped and killed. */
 import { connectBus } from '@turnkeeper/bus';
-import type { Logger } from '@turnkeeper/core';
+import { recordingLogger } from '@turnkeeper/core/testing';
 import { type LocalServices, startLocalServices } from '@turnkeeper/platform/local-services';
 import { systemClock as clock, systemIds as ids } from '@turnkeeper/platform/process';
 import { until } from '@turnkeeper/test-harness';
@@ -16,12 +16,7 @@ afterAll(() => services.stop());
 
 async function open() {
   const lines: string[] = [];
-  const note = (_: unknown, msg: string) => void lines.push(msg);
-  const logger: Logger = {
-    ...{ debug: () => undefined, info: note, warn: note, error: note },
-    failed: (_error, _fields, msg) => void lines.push(msg),
-    child: () => logger,
-  };
+  const logger = recordingLogger((line) => lines.push(line));
   const link = await connectBus({
     url: services.urls.nats,
     prefix: `t-${ids.next()}`,

@@ -1,5 +1,6 @@
 /** Redis comes, goes, stands still and forgets: what its adapter then does. Processes of its own, stopped and killed. */
-import type { BootId, LaneId, Logger, TenantId } from '@turnkeeper/core';
+import type { BootId, LaneId, TenantId } from '@turnkeeper/core';
+import { recordingCounter, recordingLogger } from '@turnkeeper/core/testing';
 import { type LocalServices, startLocalServices } from '@turnkeeper/platform/local-services';
 import { systemClock as clock, systemIds as ids } from '@turnkeeper/platform/process';
 import {
@@ -24,20 +25,9 @@ beforeAll(async () => {
 
 afterAll(() => services.stop());
 
-/** The lines that a process would log. */
-function recordLines(): { logger: Logger; lines: string[] } {
-  const lines: string[] = [];
-  const note = (_: unknown, msg: string) => void lines.push(msg);
-  const logger: Logger = {
-    ...{ debug: () => undefined, info: note, warn: note, error: note },
-    failed: (_error, _fields, msg) => void lines.push(msg),
-    child: () => logger,
-  };
-  return { logger, lines };
-}
-
 async function open(url = services.urls.redis) {
-  const { logger, lines } = recordLines();
+  const lines: string[] = [];
+  const logger = recordingLogger((line) => lines.push(line));
   const link = await openRedis({ url, keyPrefix: `t-${ids.next()}`, clock, ids, logger });
   onTestFinished(() => link[Symbol.asyncDispose]());
   return { link, lines, locks: new RedisLaneLocks({ link, partitionOf: (slot) => slot }) };
@@ -45,13 +35,7 @@ async function open(url = services.urls.redis) {
 
 /** Wake-ups of partition 7, from producer to consumer; `arrives` sends until one is received. */
 function openActivations(link: RedisLink) {
-  const seen: Record<string, number> = {};
-  const outcomes = {
-    inc: (labels?: Readonly<Record<string, string>>) => {
-      const outcome = labels?.['outcome'] ?? '';
-      seen[outcome] = (seen[outcome] ?? 0) + 1;
-    },
-  };
+  const outcomes = recordingCounter('outcome');
   const wakeUps = new QueuedWakeUps({ link, clock, outcomes });
   const consumers = new ActivationConsumers({ url: services.urls.redis, link, clock, ids, outcomes });
   onTestFinished(() => consumers[Symbol.asyncDispose]());
@@ -65,7 +49,7 @@ function openActivations(link: RedisLink) {
       return received > before;
     });
   };
-  return { consume, arrives, seen };
+  return { consume, arrives, seen: outcomes.seen };
 }
 
 /** Takes Redis away for the time of a test's part, in one of the ways in which it may go. */

@@ -1,6 +1,7 @@
 import type { TenantId } from '../ids.ts';
 
 export interface RateLimit {
+  /** Above 0. */
   readonly perSecond: number;
   /** Requests that may come at once; at least 1. */
   readonly burst: number;
