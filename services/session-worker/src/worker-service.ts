@@ -11,7 +11,7 @@ import type {
   Scheduler,
   Turns,
 } from '@turnkeeper/core';
-import { repeat } from '@turnkeeper/core';
+import { repeat, StoreError } from '@turnkeeper/core';
 import type { Listening, ProbeServer, Service } from '@turnkeeper/platform/process';
 import type { Databases } from './databases.ts';
 import type { Membership } from './loops/membership.ts';
@@ -24,7 +24,7 @@ export interface WorkerServiceParts {
   readonly databases: Databases;
   /** Opens connections and prepares what the first turn needs. */
   readonly warmUp: () => Promise<unknown>;
-  readonly ownership: Pick<OwnershipStore, 'register' | 'gone'>;
+  readonly ownership: Pick<OwnershipStore, 'register'>;
   readonly membership: Membership;
   readonly scheduler: Pick<Scheduler, 'size'>;
   readonly turns: Turns;
@@ -43,6 +43,7 @@ export interface WorkerServiceParts {
 }
 
 const LOOK_MS = 20;
+const AGAIN_MS = 500;
 /** What a drained worker waits for the answers to its last hand-backs and sends. */
 const LAST_ANSWERS_MS = 8_000;
 
@@ -64,15 +65,16 @@ export class WorkerService implements Service {
   async start(signal: AbortSignal): Promise<Listening> {
     const { bootId, nodeName, version, turnSlots, databases, ownership, membership, turns, deliverer } = this.#parts;
     await databases.ready(this.#parts, signal);
-    await this.#parts.warmUp();
-    await membership.refreshSlotMap();
+    await this.#untilDone(() => this.#parts.warmUp(), signal);
+    await this.#untilDone(() => membership.refreshSlotMap(), signal);
     this.#unlisten.push(
       this.#parts.signals.onStopTurn((turnId) => turns.stop(turnId)),
       this.#parts.signals.onGoodbye((gone) => membership.saidGoodbye(gone)),
     );
     const internalPort = await this.#parts.probes.listen(this.#parts.listenAt);
-    await ownership.register({ bootId, kind: 'session-worker', name: nodeName, pid: process.pid, version, turnSlots });
-    await membership.beat();
+    const row = { bootId, kind: 'session-worker', name: nodeName, pid: process.pid, version, turnSlots } as const;
+    await this.#untilDone(() => ownership.register(row), signal);
+    await this.#untilDone(() => membership.beat(), signal);
     this.#running = [
       ...this.#parts.loops.map((loop) => repeat(loop, this.#parts, this.#stop.signal)),
       deliverer.run(this.#stop.signal),
@@ -81,19 +83,15 @@ export class WorkerService implements Service {
   }
 
   async drain(signal: AbortSignal): Promise<void> {
-    const { bootId, membership, runner, turns, deliverer, ownership, signals, logger } = this.#parts;
-    await this.#untilDone(() => membership.leave());
+    const { bootId, membership, runner, turns, deliverer, signals, clock } = this.#parts;
+    await this.#tryFor(LAST_ANSWERS_MS, () => membership.leave());
     runner.giveAway(() => true);
     await this.#untilEmpty(signal);
     turns.endAll({ how: 'given_back', reason: 'shutdown_timeout' });
     await this.#untilEmpty(AbortSignal.timeout(LAST_ANSWERS_MS));
-    await Promise.race([deliverer.idle(), this.#parts.clock.sleep(LAST_ANSWERS_MS, this.#stop.signal)]);
-    try {
-      await ownership.gone(bootId);
-      signals.sayGoodbye(bootId);
-    } catch (error) {
-      logger.failed(error, {}, 'could not say goodbye; the lease runs out by itself');
-    }
+    await Promise.race([deliverer.idle(), clock.sleep(LAST_ANSWERS_MS, this.#stop.signal)]);
+    await this.#tryFor(LAST_ANSWERS_MS, () => membership.gone());
+    signals.sayGoodbye(bootId);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -111,16 +109,26 @@ export class WorkerService implements Service {
     while (scheduler.size > 0 && !signal.aborted) await clock.sleep(LOOK_MS, signal);
   }
 
-  /** The store may be away just now: what leaves must be said, so it is said again, for as long as a lease. */
-  async #untilDone(work: () => Promise<void>): Promise<void> {
-    const { clock, logger } = this.#parts;
-    for (let tries = 1; ; tries++) {
+  /** What the store must take, again until it does. @throws StoreError when the signal aborts first */
+  async #untilDone(work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+    const { clock, ids } = this.#parts;
+    for (;;) {
       try {
-        return await work();
+        await work();
+        return;
       } catch (error) {
-        if (tries === 6) return logger.failed(error, {}, 'could not leave in order; the lease runs out by itself');
-        await clock.sleep(500);
+        if (!(error instanceof StoreError) || !error.retryable || signal.aborted) throw error;
+        await clock.sleep(AGAIN_MS * (0.5 + ids.random() / 2), signal);
       }
+    }
+  }
+
+  /** What is better said than left to the lease that runs out. */
+  async #tryFor(ms: number, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await this.#untilDone(work, AbortSignal.timeout(ms));
+    } catch (error) {
+      this.#parts.logger.failed(error, {}, 'could not leave in order; the lease runs out by itself');
     }
   }
 }

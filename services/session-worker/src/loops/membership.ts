@@ -50,6 +50,7 @@ export class Membership implements LaneOwnership {
   readonly #gone = new Set<BootId>();
   #slotMap = new Int16Array();
   #leaving = false;
+  #ended = false;
   #liveWorkers = 1;
 
   constructor(options: MembershipOptions) {
@@ -95,7 +96,9 @@ export class Membership implements LaneOwnership {
   async beat(): Promise<void> {
     const { bootId, ownership, lease, clock, onDead } = this.#options;
     const sentMs = clock.monotonicMs();
+    if (this.#ended) return;
     if (await ownership.heartbeat(bootId)) return lease.renewed(sentMs);
+    if (this.#ended) return;
     onDead(
       new AppError({
         code: 'internal',
@@ -125,6 +128,12 @@ export class Membership implements LaneOwnership {
     this.#leaving = true;
     await this.#options.ownership.leave(this.#options.bootId);
     await this.#handOver(this.owned);
+  }
+
+  /** Nothing of this worker is left: its row says so from here on. @throws StoreError */
+  async gone(): Promise<void> {
+    this.#ended = true;
+    await this.#options.ownership.gone(this.#options.bootId);
   }
 
   /** Closes what is open; the store's rows are left as they are. */
