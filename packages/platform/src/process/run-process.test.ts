@@ -74,7 +74,9 @@ describe('runProcess', { timeout: 60_000 }, () => {
     const failing = start({ FIXTURE_MODE: 'fails' });
     expect(await failing.ended).toBe(1);
     expect(failing.heard.err).toBe('fixture: Run turnkeeper migrate.\n');
-    expect(failing.heard.messages).toEqual([{ type: 'fatal', message: 'fixture: Run turnkeeper migrate.' }]);
+    expect(failing.heard.messages).toEqual([
+      { type: 'fatal', code: 'schema_mismatch', message: 'fixture: Run turnkeeper migrate.' },
+    ]);
     const unconfigured = start({});
     expect(await unconfigured.ended).toBe(1);
     expect(unconfigured.heard.err).toContain('FIXTURE_MODE must be set');

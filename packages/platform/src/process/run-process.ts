@@ -149,7 +149,7 @@ function reportFailure(name: string, error: unknown, kit: Kit | undefined): void
   const sentence = `${name}: ${sentenceOf(error, ready)}`;
   kit?.logger.failed(error, {}, 'the process ends');
   process.stderr.write(`${sentence}\n`);
-  tellParent({ type: 'fatal', message: sentence });
+  tellParent({ type: 'fatal', code: codeOf(error), message: sentence });
 }
 
 /** Foreign errors may quote what a person wrote; before the first request there was none. */
@@ -157,6 +157,10 @@ function sentenceOf(error: unknown, ready: boolean): string {
   if (!(error instanceof Error)) return 'something other than an error was thrown';
   if (error instanceof AppError || !ready) return error.message || error.name;
   return `ended by an unexpected ${error.name}; its log line says where`;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 function tellParent(message: ProcessMessage): void {

@@ -27,4 +27,5 @@ export type Compose<Config, Replace = never> = (
 /** What a started process tells its parent over the IPC channel, where there is one. */
 export type ProcessMessage =
   | ({ readonly type: 'ready'; readonly bootId: string } & Listening)
-  | { readonly type: 'fatal'; readonly message: string };
+  /** `code`: of the error, also a system's (`EADDRINUSE`); empty when it had none. */
+  | { readonly type: 'fatal'; readonly code: string; readonly message: string };

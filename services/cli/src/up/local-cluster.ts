@@ -72,7 +72,10 @@ export class LocalCluster {
     signal.throwIfAborted();
     const compileCache = join(dataDir, 'compile-cache');
     const shell = environment();
-    const specs = serviceSpecs({ shell, urls: stores.urls, secrets, compileCache, ports, workers, coordinators });
+    const specs = serviceSpecs({
+      ...{ shell, urls: stores.urls, secrets, compileCache, ports, workers, coordinators },
+      portsMayMove: port === undefined,
+    });
     const counts = `${ingress} ingress, ${workers} session-worker${plural(workers)}, ${coordinators} coordinator${plural(coordinators)}`;
     await step(
       'services',

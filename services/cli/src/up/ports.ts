@@ -22,6 +22,12 @@ export async function choosePorts(count: number, wanted: number | undefined): Pr
   return found;
 }
 
+/** The next free port above this one. @throws CliError `failed` when there is none near */
+export async function nextPort(above: number): Promise<number> {
+  for (let port = above + 1; port < above + TRIES && port <= 65_535; port++) if (await isFree(port)) return port;
+  throw new CliError('failed', `There is no free port from ${above} on: give --port.`);
+}
+
 /** On every address: a server on another one would otherwise be shadowed. */
 function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -12,6 +12,18 @@ export interface ServiceSpec {
   /** `ingress-1` */
   readonly name: string;
   readonly env: Environment;
+  /** The same service at another port, for when its own was taken by somebody after it had been looked at. */
+  readonly elsewhere?: () => Promise<ServiceSpec>;
+}
+
+/** A service ended before it was ready. `code` = of its own error. */
+export class ServiceStartError extends CliError {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super('failed', message);
+    this.code = code;
+  }
 }
 
 export type Ready = Extract<ProcessMessage, { type: 'ready' }>;
@@ -26,16 +38,16 @@ const READY_MS = 60_000;
 
 /**
  * Starts a service from its sources, its output added to `<logDir>/<name>.log`, and waits until it is ready.
- * @throws CliError `failed` with the service's own sentence, or the place of its log
+ * @throws ServiceStartError with the service's own sentence, or the place of its log
  */
 export async function startService(spec: ServiceSpec, logDir: string): Promise<RunningService> {
   const logFile = join(logDir, `${spec.name}.log`);
   const child = await spawnService(spec, logFile);
-  let fatal: string | null = null;
+  let fatal: Extract<ProcessMessage, { type: 'fatal' }> | null = null;
   const ready = new Promise<Ready>((resolve) => {
     child.process.on('message', (message: ProcessMessage) => {
       if (message.type === 'ready') resolve(message);
-      else fatal = message.message;
+      else fatal = message;
     });
   });
   const late = new AbortController();
@@ -43,8 +55,14 @@ export async function startService(spec: ServiceSpec, logDir: string): Promise<R
   late.abort();
   if (first && 'type' in first) return { child, ready: first };
   child.process.kill('SIGKILL');
-  const why = fatal ?? `${spec.name} ${first ? 'ended before it was ready' : 'was not ready in time'}; see ${logFile}`;
-  throw new CliError('failed', why);
+  throw startError(
+    fatal,
+    `${spec.name} ${first ? 'ended before it was ready' : 'was not ready in time'}; see ${logFile}`,
+  );
+}
+
+function startError(fatal: Extract<ProcessMessage, { type: 'fatal' }> | null, otherwise: string): ServiceStartError {
+  return new ServiceStartError(fatal?.code ?? '', fatal?.message ?? otherwise);
 }
 
 async function spawnService(spec: ServiceSpec, logFile: string): Promise<GuardedChild> {

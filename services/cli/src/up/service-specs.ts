@@ -1,4 +1,5 @@
 import type { Environment } from '@turnkeeper/platform/config';
+import { nextPort } from './ports.ts';
 import type { UpSecrets } from './secrets.ts';
 import type { ServiceKind, ServiceSpec } from './service-process.ts';
 
@@ -14,6 +15,8 @@ export function serviceSpecs(from: {
   readonly compileCache: string;
   /** One per ingress. */
   readonly ports: readonly number[];
+  /** Nobody asked for these very ports. */
+  readonly portsMayMove: boolean;
   readonly workers: number;
   readonly coordinators: number;
 }): ServiceSpec[] {
@@ -33,17 +36,17 @@ export function serviceSpecs(from: {
     TURNKEEPER_INTERNAL_HOST: '127.0.0.1',
     TURNKEEPER_INTERNAL_PORT: '0',
   };
-  const make = (kind: ServiceKind, count: number, extra: (index: number) => Environment = () => ({})): ServiceSpec[] =>
-    Array.from({ length: count }, (_, i) => ({
-      kind,
-      name: `${kind}-${i + 1}`,
-      env: { ...defaults, ...withoutFiles(shell, shared), ...shared, ...extra(i) },
-    }));
+  const env = { ...defaults, ...withoutFiles(shell, shared), ...shared };
+  const make = (kind: ServiceKind, count: number): ServiceSpec[] =>
+    Array.from({ length: count }, (_, i) => ({ kind, name: `${kind}-${i + 1}`, env }));
+  const ingress = (i: number, port: number): ServiceSpec => ({
+    kind: 'ingress',
+    name: `ingress-${i + 1}`,
+    env: { ...env, TURNKEEPER_PORT: String(port), TURNKEEPER_OPERATOR_KEY: secrets.operatorKey },
+    ...(from.portsMayMove ? { elsewhere: async () => ingress(i, await nextPort(port)) } : {}),
+  });
   return [
-    ...make('ingress', from.ports.length, (i) => ({
-      TURNKEEPER_PORT: String(from.ports[i]),
-      TURNKEEPER_OPERATOR_KEY: secrets.operatorKey,
-    })),
+    ...from.ports.map((port, i) => ingress(i, port)),
     ...make('session-worker', from.workers),
     ...make('coordinator', from.coordinators),
   ];

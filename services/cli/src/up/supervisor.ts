@@ -6,6 +6,7 @@ import {
   type RunningService,
   type ServiceKind,
   type ServiceSpec,
+  ServiceStartError,
   startService,
 } from './service-process.ts';
 import type { UpProcess } from './up-file.ts';
@@ -19,7 +20,7 @@ export interface SupervisorParts {
 }
 
 interface Member {
-  readonly spec: ServiceSpec;
+  spec: ServiceSpec;
   readonly backoff: Backoff;
   running: RunningService | null;
   /** Where it listens, or listened: it comes back to the same ports. */
@@ -43,12 +44,14 @@ export class Supervisor {
 
   /** Starts all of them at once. @throws CliError when one of them does not come up; the others go on until `drain` */
   async start(specs: readonly ServiceSpec[]): Promise<void> {
-    const members = specs.map((spec) => ({
-      spec,
-      backoff: new Backoff(systemClock, systemIds),
-      running: null,
-      ready: null,
-    }));
+    const members = specs.map(
+      (spec): Member => ({
+        spec,
+        backoff: new Backoff(systemClock, systemIds),
+        running: null,
+        ready: null,
+      }),
+    );
     this.#members.push(...members);
     const outcomes = await Promise.allSettled(members.map((member) => this.#startMember(member)));
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
@@ -100,15 +103,28 @@ export class Supervisor {
   }
 
   async #startMember(member: Member): Promise<void> {
-    const { spec, ready } = member;
-    const env = ready ? { ...spec.env, TURNKEEPER_INTERNAL_PORT: String(ready.internalPort) } : spec.env;
-    const running = await startService({ ...spec, env }, this.#parts.logDir);
+    const running = await this.#launch(member);
     member.running = running;
     member.ready = running.ready;
     member.backoff.started();
     if (this.#stopping.signal.aborted) running.child.process.kill('SIGTERM');
     this.#parts.onChange();
     void running.child.ended.then((end) => this.#ended(member, end.signal ?? `code ${end.code}`));
+  }
+
+  async #launch(member: Member): Promise<RunningService> {
+    for (;;) {
+      const { spec, ready } = member;
+      const env = ready ? { ...spec.env, TURNKEEPER_INTERNAL_PORT: String(ready.internalPort) } : spec.env;
+      try {
+        return await startService({ ...spec, env }, this.#parts.logDir);
+      } catch (err) {
+        const portTaken = err instanceof ServiceStartError && err.code === 'EADDRINUSE';
+        // who has listened before comes back to its address, others may move; `elsewhere` ends when no port is left
+        if (!portTaken || ready || !spec.elsewhere) throw err;
+        member.spec = await spec.elsewhere();
+      }
+    }
   }
 
   async #ended(member: Member, how: string): Promise<void> {
