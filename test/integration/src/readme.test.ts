@@ -58,9 +58,14 @@ test('every other command of README prints what README says', { timeout: 240_000
 function shell(command: string): ChildProcess {
   return spawn('bash', ['-c', command], {
     detached: true,
-    env: { ...process.env, TURNKEEPER_DATA: folder, NO_COLOR: '1' },
+    env: { ...withoutSettings(process.env), TURNKEEPER_DATA: folder, NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+}
+
+/** A reader's shell has no settings of a test run. */
+function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TURNKEEPER_')));
 }
 
 function run(command: string): Promise<string> {
