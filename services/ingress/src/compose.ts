@@ -29,7 +29,6 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
   const links = await openLinks(config, kit);
   const { intake, slots, nodes, node, databases } = stores;
   const { live, redis, bus, jobs } = links;
-
   const queued = new QueuedEstimate();
   const acceptMessage = new AcceptMessage({
     ...kit,
@@ -49,7 +48,9 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     countFailure: counts.authFailed,
   });
   const waiters = new RunWaiters({ runs: stores.runs, live, clock, logger, waitersMax: config.waitersMax });
-  const streams = new RunStreams({ ...kit, live, waiters, access, streamsMax: config.streamsMax });
+  const open = kit.metrics.gauge('streams_open');
+  const opened = (count: number) => open.set(count, { kind: 'run' });
+  const streams = new RunStreams({ ...kit, live, waiters, access, opened, streamsMax: config.streamsMax });
 
   const server = { logger, metrics: kit.metrics, readJson: jsonReader(counts.repaired) };
   const publicApp = createPublicApp({ ...server, requestIdPrefix: `req-${kit.bootId.slice(-12)}` }, kit.readiness, {

@@ -33,6 +33,9 @@ export interface AccessParts {
   readonly countFailure: () => void;
 }
 
+/** The scheme's name has no case (RFC 9110). */
+const BEARER = /^Bearer +/i;
+
 /** Tokens whose HMAC is remembered. */
 const PROOFS_MAX = 10_000;
 
@@ -97,8 +100,8 @@ export class Access {
   }
 
   async #keyOf(request: FastifyRequest, kind: 'tenant' | 'operator'): Promise<KeyRecord> {
-    const header = request.headers.authorization;
-    const token = header?.startsWith('Bearer ') ? parseApiToken(header.slice('Bearer '.length)) : null;
+    const header = request.headers.authorization ?? '';
+    const token = BEARER.test(header) ? parseApiToken(header.replace(BEARER, '')) : null;
     if (token === null || token.kind !== kind) throw this.#refused('unauthenticated');
     const key = this.#configuredKey(token) ?? (await this.#parts.keys.find(kind, token.keyId));
     if (key === null || !this.#proves(token.token, key)) throw this.#refused('unauthenticated');

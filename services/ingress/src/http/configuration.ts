@@ -87,7 +87,7 @@ export function agentAnswer(row: AgentRow): Agent {
     id: formatId('agt', agentId),
     name,
     version,
-    ...settings,
+    ...completeAgent(settings),
     keyPolicy: settings.keyPolicy as Agent['keyPolicy'],
     secretNames: [...secretNames],
     ...stampsOf(row),

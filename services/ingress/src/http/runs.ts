@@ -19,13 +19,13 @@ import {
   RunQuerySchema,
   type Timeline,
 } from '@turnkeeper/protocol';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Targets } from '../intake/targets.ts';
 import type { RunStreams } from '../runs/run-streams.ts';
 import type { RunWaiters } from '../runs/run-waiters.ts';
 import type { Access } from './access.ts';
-import { parseQuery } from './requests.ts';
+import { parseBody, parseQuery } from './requests.ts';
 
 export interface RunParts {
   readonly access: Access;
@@ -49,10 +49,10 @@ export function registerRuns(app: FastifyInstance, parts: RunParts): void {
     const run = await findRun(request, parts);
     if (wait === 0) return runAnswer(run);
     reply.isTimed = false;
-    return runAnswer(await parts.waiters.wait(run, wait * 1000, goneSignal(request)));
+    return runAnswer(await parts.waiters.wait(run, wait * 1000, goneSignal(reply)));
   });
   app.get<ById>('/v1/runs/:id/events', { ...reads, exposeHeadRoute: false }, async (request, reply) => {
-    parseQuery(NoQuery, request.query);
+    parseQuery(Nothing, request.query);
     const { lane } = await findRun(request, parts);
     const feed = parts.streams.feed(lane);
     try {
@@ -74,7 +74,7 @@ interface ById {
   Params: { id: string };
 }
 
-const NoQuery = z.strictObject({});
+const Nothing = z.strictObject({});
 
 /** A run as callers see it. */
 function runAnswer(run: RunRecord): Run {
@@ -115,6 +115,8 @@ async function findRun(request: FastifyRequest<ById>, { access, runs }: RunParts
 }
 
 async function cancelRun(request: FastifyRequest<ById>, parts: RunParts): Promise<Run> {
+  parseQuery(Nothing, request.query);
+  parseBody(Nothing, request.body ?? {});
   const { tenantId } = parts.access.callerOf(request).tenant;
   const runId = parseId<EventId>(request.params.id, 'run');
   if (runId === null) throw noRun();
@@ -128,6 +130,7 @@ async function cancelRun(request: FastifyRequest<ById>, parts: RunParts): Promis
 }
 
 async function readTimeline(request: FastifyRequest<ById>, { access, timelines }: RunParts): Promise<Timeline> {
+  parseQuery(Nothing, request.query);
   const eventId = parseId<EventId>(request.params.id, 'evt', 'run');
   const found = eventId === null ? null : await timelines.of(access.callerOf(request).tenant.tenantId, eventId);
   if (found === null) throw noRun();
@@ -159,9 +162,9 @@ function noRun(): AppError {
   return new AppError({ code: 'run_not_found', message: 'no such run' });
 }
 
-/** Aborts when the caller has gone. */
-function goneSignal(request: FastifyRequest): AbortSignal {
+/** Aborts when the caller has gone, or was answered. */
+function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
-  request.raw.socket.once('close', () => gone.abort());
+  reply.raw.once('close', () => gone.abort());
   return gone.signal;
 }

@@ -23,6 +23,7 @@ describe('every answer', () => {
     ['GET', '/v1/runs?color=red', '400 unsupported_param'],
     ['GET', '/v1/runs?agentId=nobody', '404 agent_not_found'],
     ['POST', '/v1/runs/run_nothing/cancel', '404 run_not_found'],
+    ['POST', '/v1/runs/run_nothing/cancel?x=1', '400 unsupported_param'],
     ['GET', '/v1/runs/run_nothing/events', '404 run_not_found'],
     ['GET', '/v1/events/evt_nothing/timeline', '404 run_not_found'],
     ['POST', '/hooks/acc_nothing', '404 not_found'],

@@ -4,6 +4,7 @@ import { AppError, type Logger } from '@turnkeeper/core';
 import type { Metrics } from '@turnkeeper/platform/telemetry';
 import { BODY_BYTES_MAX } from '@turnkeeper/protocol';
 import { type FastifyHttpOptions, type FastifyInstance, fastify } from 'fastify';
+import { BodyBudget } from './body-budget.ts';
 import { problemOf, problemSender, REQUEST_ID_HEADER } from './problems.ts';
 
 declare module 'fastify' {
@@ -45,7 +46,8 @@ export function createHttpServer({ requestIdPrefix, logger, metrics, readJson }:
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
     try {
-      done(null, readJson(String(text)));
+      // an empty body is no body: whether one is needed is for the route to say
+      done(null, text === '' ? undefined : readJson(String(text)));
     } catch (error) {
       done(error instanceof Error ? error : new Error('thrown'));
     }
@@ -54,8 +56,10 @@ export function createHttpServer({ requestIdPrefix, logger, metrics, readJson }:
   app.setNotFoundHandler((request, reply) => {
     sendProblem(new AppError({ code: 'not_found', message: 'no such path or method' }), request, reply);
   });
+  const bodies = new BodyBudget();
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(REQUEST_ID_HEADER, request.id);
+    bodies.admit(request, reply);
     done();
   });
   measure(app, metrics);

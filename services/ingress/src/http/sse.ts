@@ -6,6 +6,8 @@ import type { FastifyReply } from 'fastify';
 /** A slow reader loses ephemeral events above the first, and its connection above the second. */
 const EPHEMERAL_BYTES_MAX = 256 * 1024;
 const UNSENT_BYTES_MAX = 1024 * 1024;
+/** A reader that is cut off may still take what was sent before, if it goes on taking. */
+const LAST_BYTES_MS = 10_000;
 
 /** What a stream is about: what the envelope adds to every event. */
 export interface StreamSubject {
@@ -78,7 +80,7 @@ export class SseConnection {
 
   /** A line that readers ignore and that keeps proxies from closing. */
   comment(): void {
-    this.#put(': \n\n');
+    if (this.#isOpen && this.#response.writableLength <= UNSENT_BYTES_MAX) this.#response.write(': \n\n');
   }
 
   /** Tells the reader why, and when to come back, then ends. */
@@ -94,23 +96,23 @@ export class SseConnection {
     this.#ended();
   }
 
+  /** Its reader has not taken what it was sent: what waits goes out if it still does, and the reason after it. */
+  #closeSlow(at: string): void {
+    const data = { reason: 'slow_consumer', reconnectAfterMs: 0 };
+    const event = { ...this.#envelope(at, null), type: 'stream.closing', data };
+    this.#response.end(`event: stream.closing\ndata: ${JSON.stringify(event)}\n\n`);
+    this.#response.setTimeout(LAST_BYTES_MS, () => this.#response.destroy());
+    this.#ended();
+  }
+
   #envelope(at: string, sessionId: string | null) {
     return { v: 1, at, tenantId: this.#tenantId, sessionKey: this.#subject.sessionKey, sessionId };
   }
 
-  #write(type: string, id: string | null, event: object): void {
-    this.#put(`event: ${type}\n${id === null ? '' : `id: ${id}\n`}data: ${JSON.stringify(event)}\n\n`);
-  }
-
-  #put(text: string): void {
+  #write(type: string, id: string | null, event: { readonly at: string }): void {
     if (!this.#isOpen) return;
-    if (this.#response.writableLength > UNSENT_BYTES_MAX) {
-      // what it has not read is too much already: nothing more is queued, so the notice may not reach it
-      this.#response.destroy();
-      this.#ended();
-      return;
-    }
-    this.#response.write(text);
+    if (this.#response.writableLength > UNSENT_BYTES_MAX) return this.#closeSlow(event.at);
+    this.#response.write(`event: ${type}\n${id === null ? '' : `id: ${id}\n`}data: ${JSON.stringify(event)}\n\n`);
   }
 
   #ended(): void {

@@ -132,7 +132,16 @@ export class TestPorts {
     });
     const runs = this.#runReads();
     const waiters = new RunWaiters({ runs, live, clock, logger, waitersMax: 3 });
-    const streams = new RunStreams({ live, waiters, access, clock, ids, logger, streamsMax: 2 });
+    const streams = new RunStreams({
+      live,
+      waiters,
+      access,
+      clock,
+      ids,
+      logger,
+      streamsMax: 2,
+      opened: () => undefined,
+    });
     this.drain = () => streams.drain();
     this.recheck = () => streams.recheck();
     const acceptMessage = new AcceptMessage({

@@ -24,6 +24,8 @@ export interface RunStreamsOptions {
   readonly logger: Logger;
   /** Streams open at once; above it a caller is refused. */
   readonly streamsMax: number;
+  /** `streams_open` of this kind. */
+  readonly opened: (count: number) => void;
 }
 
 /** Live events of a lane, kept from before its run was read so that none falls between the two. */
@@ -61,10 +63,6 @@ export class RunStreams {
     this.#options = options;
   }
 
-  get openCount(): number {
-    return this.#open.size;
-  }
-
   /** Begins to keep a lane's events. @throws AppError `too_many_streams` */
   feed(lane: LaneRef): LaneFeed {
     if (this.#open.size >= this.#options.streamsMax) throw tooMany();
@@ -90,9 +88,11 @@ export class RunStreams {
     const connection = new SseConnection(reply, run);
     const open: Open = { connection, caller };
     this.#open.add(open);
+    this.#options.opened(this.#open.size);
     const gone = new AbortController();
     connection.onEnd(() => {
       this.#open.delete(open);
+      this.#options.opened(this.#open.size);
       feed.close();
       gone.abort();
     });
