@@ -2,6 +2,7 @@ import { type ConfigOf, type ConfigOption, type ConfigTable, loadConfig } from '
 import { type Compose, createKit, type Kit, type Listening, type Service } from '@turnkeeper/platform/process';
 import type { NodeKind, NodeOptions, NodeProcess } from './node-process.ts';
 
+const START_MS = 10_000;
 const DRAIN_MS = 10_000;
 
 /**
@@ -47,12 +48,16 @@ class InlineNode implements NodeProcess {
     return this.#exited;
   }
 
+  get #drainMs(): number {
+    return Number(this.#env['TURNKEEPER_DRAIN_TIMEOUT_MS'] ?? DRAIN_MS);
+  }
+
   signal(signal: NodeJS.Signals): void {
     if (signal !== 'SIGKILL' && signal !== 'SIGTERM') return;
     const service = this.#service;
     if (service === null) return;
     this.#service = null;
-    this.#exited = end(service, signal === 'SIGTERM');
+    this.#exited = end(service, signal === 'SIGTERM' ? this.#drainMs : null);
   }
 
   async restart(env: Readonly<Record<string, string>> = this.#env): Promise<void> {
@@ -61,7 +66,7 @@ class InlineNode implements NodeProcess {
       service: this.kind,
       nodeName: this.name,
       logLevel: 'silent',
-      drainTimeoutMs: DRAIN_MS,
+      drainTimeoutMs: this.#drainMs,
       processMetrics: false,
       fail: (error) => {
         this.signal('SIGKILL');
@@ -69,15 +74,16 @@ class InlineNode implements NodeProcess {
       },
     });
     const service = await build(this.kind, env, kit);
-    this.#listening = await service.start(AbortSignal.timeout(DRAIN_MS));
+    this.#listening = await service.start(AbortSignal.timeout(START_MS));
     kit.readiness.enter('ready');
     this.#kit = kit;
     this.#service = service;
   }
 }
 
-async function end(service: Service, gently: boolean): Promise<number> {
-  if (gently) await service.drain(AbortSignal.timeout(DRAIN_MS));
+/** Without a time to drain it is disposed at once. */
+async function end(service: Service, drainMs: number | null): Promise<number> {
+  if (drainMs !== null) await service.drain(AbortSignal.timeout(drainMs));
   await service[Symbol.asyncDispose]();
   return 0;
 }
