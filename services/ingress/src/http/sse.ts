@@ -109,10 +109,10 @@ export class SseConnection {
     return { v: 1, at, tenantId: this.#tenantId, sessionKey: this.#subject.sessionKey, sessionId };
   }
 
-  #write(type: string, id: string | null, event: { readonly at: string }): void {
+  #write(type: string, id: string | null, event: { readonly at: string; readonly data: object }): void {
     if (!this.#isOpen) return;
-    if (this.#response.writableLength > UNSENT_BYTES_MAX) return this.#closeSlow(event.at);
-    this.#response.write(`event: ${type}\n${id === null ? '' : `id: ${id}\n`}data: ${JSON.stringify(event)}\n\n`);
+    if (this.#response.writableLength > UNSENT_BYTES_MAX) this.#closeSlow(event.at);
+    else this.#response.write(`event: ${type}\n${id === null ? '' : `id: ${id}\n`}data: ${JSON.stringify(event)}\n\n`);
   }
 
   #ended(): void {
