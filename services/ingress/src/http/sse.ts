@@ -60,7 +60,7 @@ export class SseConnection {
     const { seq, sessionId, ...rest } = event;
     const isDurable = seq !== undefined;
     if (!isDurable && this.#response.writableLength > EPHEMERAL_BYTES_MAX) return;
-    this.#write(rest.type, isDurable ? seq : null, {
+    this.#write(isDurable ? seq : null, {
       ...this.#envelope(rest.at, sessionId ?? null),
       ...rest,
       ...(isDurable ? { seq: Number(seq) } : {}),
@@ -75,7 +75,7 @@ export class SseConnection {
   ): void {
     const { at, sessionId, ...rest } = about;
     const seq = rest.seq === undefined ? null : String(rest.seq);
-    this.#write(type, seq, { ...this.#envelope(at, sessionId ?? null), type, ...rest, data });
+    this.#write(seq, { ...this.#envelope(at, sessionId ?? null), type, ...rest, data });
   }
 
   /** A line that readers ignore and that keeps proxies from closing. */
@@ -109,10 +109,13 @@ export class SseConnection {
     return { v: 1, at, tenantId: this.#tenantId, sessionKey: this.#subject.sessionKey, sessionId };
   }
 
-  #write(type: string, id: string | null, event: { readonly at: string; readonly data: object }): void {
+  #write(id: string | null, event: Written): void {
     if (!this.#isOpen) return;
     if (this.#response.writableLength > UNSENT_BYTES_MAX) this.#closeSlow(event.at);
-    else this.#response.write(`event: ${type}\n${id === null ? '' : `id: ${id}\n`}data: ${JSON.stringify(event)}\n\n`);
+    else
+      this.#response.write(
+        `event: ${event.type}\n${id === null ? '' : `id: ${id}\n`}data: ${JSON.stringify(event)}\n\n`,
+      );
   }
 
   #ended(): void {
@@ -121,4 +124,10 @@ export class SseConnection {
     for (const handler of this.#onEnd) handler();
     this.#onEnd.clear();
   }
+}
+
+/** An event as it goes out. */
+interface Written extends Readonly<Record<string, unknown>> {
+  readonly type: string;
+  readonly at: string;
 }
