@@ -15,3 +15,18 @@ test('each changed, new and lost leaf is named by its pointer', () => {
     { pointer: '/list', before: [1, 2], after: [1, 2, 3] },
   ]);
 });
+
+test('what is new or gone is told leaf by leaf', () => {
+  expect(differencesOf(undefined, { a: { b: 1, c: [] }, d: {} })).toEqual([
+    { pointer: '/a/b', after: 1 },
+    { pointer: '/a/c', after: [] },
+    { pointer: '/d', after: {} },
+  ]);
+  expect(differencesOf({ a: { b: 1 } }, {})).toEqual([{ pointer: '/a/b', before: 1 }]);
+});
+
+test('an object in the place of something else is told whole', () => {
+  expect(differencesOf({ a: 'text' }, { a: { b: 1 } })).toEqual([{ pointer: '/a', before: 'text', after: { b: 1 } }]);
+  expect(differencesOf({ a: null }, { a: {} })).toEqual([{ pointer: '/a', before: null, after: {} }]);
+  expect(differencesOf({ a: {} }, { a: {} })).toEqual([]);
+});

@@ -4,6 +4,7 @@ import {
   type AccountRow,
   type AgentId,
   AppError,
+  formatId,
   type StoredAccount,
   type TenantId,
   type Written,
@@ -60,9 +61,10 @@ export async function putAccount(context: ChangeContext, draft: AccountDraft): P
   const id = lock?.id ?? newId;
   if (!isNew && lock?.channel !== draft.channel) throw refuseChannel();
   const [current] = isNew ? [] : await run(selectAccounts(build, tenantId).where('a.id', '=', id));
-  const before = current ? { config: current.config, secrets: seal.open(current, current.secrets) } : null;
-  const after = { config, secrets: { ...before?.secrets, ...draft.secrets } };
-  const fields = fieldsOf(before, after);
+  const known = current ? seal.open(current, current.secrets) : {};
+  const secrets = { ...known, ...draft.secrets };
+  const before = current ? { config: shownOf(current.config), secrets: known } : null;
+  const fields = fieldsOf(before, { config: shownOf(config), secrets });
   if (current && fields.length === 0)
     return { row: accountOf(current, seal), change: changeOf('unchanged', current, []) };
   if (current && context.mustBeNew) throw refuseExisting('account', fields);
@@ -73,7 +75,7 @@ export async function putAccount(context: ChangeContext, draft: AccountDraft): P
       account_id: id,
       version,
       config: JSON.stringify(config),
-      secrets: seal.seal({ id, version }, after.secrets),
+      secrets: seal.seal({ id, version }, secrets),
     }),
   );
   if (!isNew) await run(movePointer(build, tenantId, { id, version, agentId: config.agentId }));
@@ -81,6 +83,11 @@ export async function putAccount(context: ChangeContext, draft: AccountDraft): P
   if (!row) throw vanished();
   const change = await audited(context, changeOf(current ? 'updated' : 'created', row, fields));
   return { row: accountOf(row, seal), change };
+}
+
+/** As people see it: the agent by its public id. */
+function shownOf({ agentId, ...config }: StoredAccount): object {
+  return { agentId: formatId('agt', agentId), ...config };
 }
 
 async function configOf({ run, build, tenantId }: ChangeContext, draft: AccountDraft): Promise<StoredAccount> {

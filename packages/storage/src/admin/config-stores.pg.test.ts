@@ -155,11 +155,14 @@ describe('accounts', () => {
     const first = await stage.own.putAccount(tenantId, hookAccount('in'), OWN);
     expect(first.row).toMatchObject({ agentName: 'main', channel: 'webhook', secretNames: ['secret'], version: 1 });
     const other = await stage.admin.getAgent(tenantId, 'other');
+    const main = await stage.admin.getAgent(tenantId, 'main');
     const moved = await stage.admin.putAccount(
       tenantId,
       hookAccount('in', { agent: formatId('agt', other?.agentId ?? '') }),
       OPERATOR,
     );
+    const [before, after] = [main, other].map((agent) => formatId('agt', agent?.agentId ?? ''));
+    expect(moved.change.fields).toEqual([{ pointer: '/agentId', before, after }]);
     expect(moved.row).toMatchObject({ agentName: 'other', version: 2, accountId: first.row.accountId });
     await expect(stage.admin.putAccount(tenantId, hookAccount('in', { channel: 'slack' }), OPERATOR)).rejects.toThrow(
       expect.objectContaining({ code: 'cannot_change' }),
@@ -194,6 +197,14 @@ describe('keys', () => {
     expect(await stage.configs.keys.find('tenant', 'rekeyed01')).toBeNull();
   });
 
+  it('take the meaning that their preset has now', async () => {
+    const tenantId = await stage.tenant('outdated');
+    await stage.operator.putKey(tenantId, { ...keyDraft('k'), scopes: ['runs:read'] }, 'operator:test');
+    const { change, row } = await stage.operator.putKey(tenantId, keyDraft('k'), 'operator:test');
+    expect(change.fields).toEqual([{ pointer: '/scopes', before: ['runs:read'] }]);
+    expect(row.scopes).toHaveLength(10);
+  });
+
   it('cannot take the id of another key, not even of another tenant', async () => {
     const [one, two] = [await stage.tenant('key-one'), await stage.tenant('key-two')];
     await stage.operator.putKey(one, keyDraft('a', { token: `tk_samekeyid_${'D'.repeat(40)}` }), 'operator:test');
@@ -205,7 +216,10 @@ describe('keys', () => {
   });
 
   it('of operators are found on their own side only', async () => {
-    const insert = { name: 'operator', text: "insert into tk.operator_keys values (gen_random_uuid(), $1, 'root', $2)" };
+    const insert = {
+      name: 'operator',
+      text: "insert into tk.operator_keys values (gen_random_uuid(), $1, 'root', $2)",
+    };
     await stage.databases.admin.query(insert, ['operator1', hashApiToken(PEPPER, `tkop_operator1_${'F'.repeat(40)}`)]);
     expect(await stage.configs.keys.find('operator', 'operator1')).toMatchObject({ tenantId: null });
     expect(await stage.configs.keys.find('tenant', 'operator1')).toBeNull();

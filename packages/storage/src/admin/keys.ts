@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto';
 import {
   differencesOf,
   hashApiToken,
+  KEY_PRESETS,
   type KeyDraft,
   type KeyRow,
   type KeyRowId,
   makeApiToken,
   parseApiToken,
+  scopesOf,
   type TenantId,
   TOKEN_RANDOM_BYTES,
   type Written,
@@ -56,8 +58,10 @@ export async function putKey(context: ChangeContext, draft: KeyDraft, pepper: st
     preset: draft.preset,
     expires_at: draft.expiresAt,
   };
-  const before = known ? shownOf(known, known.revoked_at !== null) : {};
-  const fields = differencesOf(before, { ...before, ...shownOf(wanted, draft.revoked) }).map((field) =>
+  const before: Shown = known ? shownOf(known, known.revoked_at !== null) : {};
+  // a token that is not given stays
+  const after = { ...(before.secret !== undefined && { secret: before.secret }), ...shownOf(wanted, draft.revoked) };
+  const fields = differencesOf(before, after).map((field) =>
     field.pointer === '/secret' ? { pointer: field.pointer } : field,
   );
   if (known && fields.length === 0) return { row: keyOf(known), change: changeOf(draft, 'unchanged', []), token: null };
@@ -83,11 +87,19 @@ function storedOf(token: string, pepper: string): Stored {
   return { key_id: parseApiToken(token)?.keyId ?? '', hash: hashApiToken(pepper, token) };
 }
 
+/** A preset says what the scopes are, unless its meaning has changed since. */
+function isOfPreset({ preset, scopes }: Pick<Row, 'scopes' | 'preset'>): boolean {
+  const known = KEY_PRESETS.find((name) => name === preset);
+  return known !== undefined && differencesOf([...scopesOf(known)], [...scopes]).length === 0;
+}
+
+type Shown = Partial<ReturnType<typeof shownOf>>;
+
 /** What a difference may show: of the token only that it is another one. */
 function shownOf(row: Pick<Row, 'scopes' | 'preset' | 'expires_at'> & Partial<Stored>, revoked: boolean) {
   return {
     ...(row.hash && { secret: Buffer.from(row.hash).toString('hex') }),
-    scopes: row.scopes,
+    ...(!isOfPreset(row) && { scopes: row.scopes }),
     preset: row.preset,
     expiresAt: row.expires_at?.toISOString() ?? null,
     revoked,

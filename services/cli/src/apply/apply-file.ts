@@ -36,12 +36,15 @@ export async function applyDocument(
       applied.push({ tenant: tenant.name, changes });
     } catch (error) {
       if (!(error instanceof AppError) || error.fields.length === 0) throw error;
-      const { message } = error;
+      const message = error.message.replace(PLACES, '');
       throw file.refuse(error.fields.map(({ pointer }) => ({ path: ['tenants', i, ...pathOf(pointer)], message })));
     }
   }
   return applied;
 }
+
+/** The server says where, too; here the line and the path do. */
+const PLACES = /^(\/\S+: )+/;
 
 function faultsOf(issue: z.core.$ZodIssue): Fault[] {
   const path = issue.path.filter((part) => typeof part !== 'symbol');

@@ -21,16 +21,14 @@ function linesOf({ kind, name, result, version, secret, fields }: ConfigChange):
 
 function fieldLines(field: ConfigChange['fields'][number], isNew: boolean): string[] {
   const name = field.pointer.slice(1).replaceAll('/', '.');
-  if (!('before' in field) && !('after' in field))
-    return [`      ${name}: ${dim(isNew ? '(secret)' : '(another secret)')}`];
+  const isSecret = !('before' in field) && !('after' in field);
+  if (isSecret) return [`      ${name}: ${dim(isNew ? '(secret)' : '(another secret)')}`];
+  // of what is new only what is there is worth a line
+  if (isNew)
+    return field.after === null || field.after === false ? [] : [`      ${name}: ${JSON.stringify(field.after)}`];
   const lines: string[] = [];
   if ('before' in field) lines.push(`    ${paint('red', `- ${name}: ${JSON.stringify(field.before)}`)}`);
-  if ('after' in field)
-    lines.push(
-      isNew
-        ? `      ${name}: ${JSON.stringify(field.after)}`
-        : `    ${paint('green', `+ ${name}: ${JSON.stringify(field.after)}`)}`,
-    );
+  if ('after' in field) lines.push(`    ${paint('green', `+ ${name}: ${JSON.stringify(field.after)}`)}`);
   return lines;
 }
 

@@ -40,34 +40,36 @@ interface Talk {
 /** Line by line: a message, its reply, the next. Ctrl-C and Ctrl-D leave at any time. */
 async function talk({ isTerminal, ...to }: Talk): Promise<void> {
   const leaving = new AbortController();
-  const lines = createInterface({ input: process.stdin, terminal: isTerminal, prompt: `${paint('cyan', 'you')} › ` });
-  if (isTerminal) leaveOn(lines, leaving);
   const screen = new Screen(isTerminal, to.agent);
   const conversation = new Conversation({
     ...to,
     write: (text) => screen.write(text),
     onRetry: () => screen.note('the cluster does not answer; trying again'),
   });
-  if (isTerminal) screen.welcome(to.sessionKey);
-  if (isTerminal) lines.prompt();
-  for await (const line of lines) {
-    if (line.trim() !== '') {
-      const outcome = await say(conversation, line, leaving.signal);
-      if (leaving.signal.aborted) break;
-      screen.endReply(outcome);
-    }
+  const lines = isTerminal ? openTerminal(leaving) : createInterface({ input: process.stdin });
+  screen.welcome(to.sessionKey);
+  try {
     if (isTerminal) lines.prompt();
+    for await (const line of lines) {
+      if (line.trim() !== '') screen.endReply(await say(conversation, line, leaving.signal));
+      if (leaving.signal.aborted) break;
+      if (isTerminal) lines.prompt();
+    }
+  } finally {
+    lines.close();
   }
-  if (isTerminal) process.stdout.write('\n');
 }
 
-function leaveOn(lines: Interface, leaving: AbortController): void {
+function openTerminal(leaving: AbortController): Interface {
+  const { stdin: input, stdout: output } = process;
+  const lines = createInterface({ input, output, prompt: `${paint('cyan', 'you')} › ` });
   const leave = () => {
+    if (leaving.signal.aborted) return;
     leaving.abort();
     lines.close();
+    process.stdout.write('\n');
   };
-  lines.on('SIGINT', leave);
-  lines.on('close', leave);
+  return lines.on('SIGINT', leave).on('close', leave);
 }
 
 /** A message that the server refuses is told and the talk goes on; what no next message can mend ends it. */
@@ -95,6 +97,7 @@ class Screen {
   }
 
   welcome(sessionKey: string): void {
+    if (!this.#isTerminal) return;
     process.stdout.write(`${dim(`You talk to ${this.#name} in conversation ${sessionKey}. Ctrl-D leaves.`)}\n\n`);
   }
 
@@ -110,7 +113,7 @@ class Screen {
     this.#hasText = false;
     if (outcome === null) return;
     this.note(outcome);
-    process.exitCode = EXIT.failed;
+    if (!this.#isTerminal) process.exitCode = EXIT.failed;
   }
 
   note(sentence: string): void {
