@@ -56,6 +56,8 @@ export interface ApiAnswer {
   readonly json: any;
 }
 
+const OWNED_DEADLINE_MS = 60_000;
+
 /** Starts a whole cluster on services that run already and waits until its partitions have owners. Dispose it: `await using`. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const database = await freshDatabase(options.urls);
@@ -140,11 +142,15 @@ class RunningCluster implements Cluster {
   /** Every partition has a live owner: from here on nothing waits for a scan. */
   async untilOwned(): Promise<void> {
     if (this.workers.length === 0 || this.ingress.length === 0) return;
-    await until('every partition has an owner', async () => {
-      const { json } = await this.admin('/admin/v1/partitions?limit=200');
-      const partitions = json.data as { owner: string | null }[];
-      return partitions.length > 0 && partitions.every((partition) => partition.owner !== null);
-    });
+    await until(
+      'every partition has an owner',
+      async () => {
+        const { json } = await this.admin('/admin/v1/partitions?limit=200');
+        const partitions = json.data as { owner: string | null }[];
+        return partitions.length > 0 && partitions.every((partition) => partition.owner !== null);
+      },
+      OWNED_DEADLINE_MS,
+    );
   }
 
   api(path: string, init: ApiInit = {}): Promise<ApiAnswer> {
