@@ -82,7 +82,7 @@ begin
       left join lateral (
         select y.ord, case when y.state < 10 then (select count(*)::int from tk.events b
           where b.slot = d.slot and b.tenant_id = q.t and b.lane_id = d.lane_id and b.state < 10 and b.ord < y.ord) else 0 end ahead
-        from tk.events y where y.id = d.event_id limit 1) y on true
+        from tk.events y where y.tenant_id = q.t and y.id = d.event_id limit 1) y on true
       where (v_new is null or q.o <> all (v_new)) and (q.take is false or d.event_id is not null);
     get diagnostics v_old = row_count;
     if coalesce(cardinality(v_new), 0) + v_old <> v_all then
