@@ -193,7 +193,8 @@ export class LaneRunner {
         case 'claimed':
           return this.#claimed(entry, claim);
         case 'skipped':
-          skips++;
+          // after the wait for its lock a row is skipped only for an id that has named a turn: the next claim has another
+          if (skips++ >= SKIPS_MAX) return this.#notClaimed(turnId, 'later');
           break;
         case 'empty':
         case 'held':
