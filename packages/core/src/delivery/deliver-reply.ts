@@ -145,8 +145,9 @@ export class ReplyDeliverer implements Replies {
   /** Looks for due rows until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const waitMs = await this.#look();
+      // before the look: who calls meanwhile may mean a partition that it no longer sees
       this.#wake = new AbortController();
+      const waitMs = await this.#look();
       await this.#options.clock.sleep(waitMs, AbortSignal.any([signal, this.#wake.signal]));
     }
   }
