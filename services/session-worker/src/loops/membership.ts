@@ -116,7 +116,8 @@ export class Membership implements LaneOwnership {
     const inStore = new Set(view.partitions.filter(({ owner }) => owner === bootId).map(({ id }) => id));
     const lost = this.owned.filter((id) => !inStore.has(id));
     for (const id of lost) await this.#giveUp(id);
-    if (this.#leaving) return;
+    // an acquire that was answered after this worker began to leave: nobody else may take it before it is given back
+    if (this.#leaving) return this.#handOver([...inStore].filter((id) => !this.#owned.has(id)));
     for (const id of inStore) this.#takeUp(id);
     const { acquire, handOver } = this.#planner.plan(view, clock.monotonicMs());
     await this.#handOver(handOver);
@@ -125,7 +126,8 @@ export class Membership implements LaneOwnership {
 
   /** Gives every partition to others and takes no more. @throws StoreError */
   async leave(): Promise<void> {
-    this.#leaving = true;
+    // first: a wake-up that still came in would be passed on, to this very worker
+    await this.close();
     await this.#options.ownership.leave(this.#options.bootId);
     await this.#handOver(this.owned);
   }
