@@ -87,8 +87,13 @@ async function send({ agent, caps, tenantId }: Way, request: SendRequest): Promi
       bodyTimeout: request.timeoutMs,
       ...(request.signal ? { signal: request.signal } : {}),
     });
-    // the head decides; a body that breaks off changes nothing
-    answer.body.dump({ limit: DISCARD_BYTES }).then(giveBack, giveBack);
+    // the head decides; a body that breaks off changes nothing, and one that trickles in ends with the time
+    const deadline = startDeadline(request.timeoutMs);
+    const onEnd = () => {
+      deadline.clear();
+      giveBack();
+    };
+    answer.body.dump({ limit: DISCARD_BYTES, signal: deadline.signal }).then(onEnd, onEnd);
     return { status: answer.statusCode, headers: firstOfEach(answer.headers) };
   } catch (err) {
     giveBack();
