@@ -4,6 +4,7 @@ import type { BootId, LaneRef, SessionId, TurnId } from '../ids.ts';
 import type { ClaimedTurn, CommitRequest, CommitResult } from '../ports/lane.ts';
 import type { Counter, CrashPoints, Histogram, Logger } from '../ports/runtime.ts';
 import type { WakeUp, WakeUps } from '../ports/signals.ts';
+import { cleanText } from '../text.ts';
 import type { LaneBatches } from './lane-batches.ts';
 import type { LaneEntry, Scheduler } from './scheduler.ts';
 import type { RunningAgentTurn, TurnEnd, Turns } from './turn.ts';
@@ -283,7 +284,9 @@ export class LaneRunner {
     const { text, usage } = end.reply;
     if (text.trim() === '') return { ...common, status: 'no_reply', reply: null, error: null, usage, owed: null };
     const owed = await this.#options.replies.owedFor(turn.claimed);
-    return { ...common, status: 'ok', reply: { text }, error: null, usage, owed };
+    // no store keeps NUL or half a surrogate pair, and a model may end in the middle of one
+    const reply = { text: cleanText(text, { nul: 0, loneSurrogate: 0 }) };
+    return { ...common, status: 'ok', reply, error: null, usage, owed };
   }
 
   async #commit(entry: LaneEntry, turn: RunningAgentTurn, request: CommitRequest): Promise<'more' | 'done' | 'later'> {
