@@ -33,10 +33,15 @@ export class FreshCache<Key extends string, Value> {
     const entry = this.#entries.get(key);
     const ageMs = entry ? this.#options.clock.monotonicMs() - entry.loadedAtMs : Number.POSITIVE_INFINITY;
     if (!entry || ageMs >= this.#options.staleMs) return this.#load(key);
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
+    if (this.#entries.size * 2 > this.#options.entriesMax) this.#moveToEnd(key, entry);
     if (ageMs >= this.#options.staleMs / 2) this.#refresh(key);
     return entry.value;
+  }
+
+  /** Keeps the order of use. It costs more than the lookup, and says nothing while there is room for as many again. */
+  #moveToEnd(key: Key, entry: Entry<Value>): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
   }
 
   /** The old value serves until it is too old; then the next caller reads again and sees the failure. */

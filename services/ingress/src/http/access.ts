@@ -15,6 +15,13 @@ import {
 } from '@turnkeeper/core';
 import type { FastifyRequest } from 'fastify';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who passed `Access.requires`; the server begins each request with null. */
+    caller: Caller | null;
+  }
+}
+
 /** Who calls: a key of a tenant. */
 export interface Caller {
   readonly key: KeyRecord;
@@ -49,7 +56,6 @@ interface Proof {
 export class Access {
   readonly #parts: AccessParts;
   readonly #configured: KeyRecord | null;
-  readonly #callers = new WeakMap<FastifyRequest, Caller>();
   #proofs = new Map<string, Proof>();
 
   constructor(parts: AccessParts) {
@@ -74,14 +80,14 @@ export class Access {
   /** A hook that lets only callers with the scope pass, before the body is read; `callerOf` then says who it is. */
   requires(scope: Scope): (request: FastifyRequest) => Promise<void> {
     return async (request) => {
-      this.#callers.set(request, await this.caller(request, scope));
+      request.caller = await this.caller(request, scope);
     };
   }
 
   /** Who passed `requires` on this request. */
   callerOf(request: FastifyRequest): Caller {
-    const caller = this.#callers.get(request);
-    if (caller === undefined) throw new AppError({ code: 'internal', message: 'the route asks for nobody' });
+    const { caller } = request;
+    if (caller === null) throw new AppError({ code: 'internal', message: 'the route asks for nobody' });
     return caller;
   }
 

@@ -43,6 +43,7 @@ export function createHttpServer({ requestIdPrefix, logger, metrics, readJson }:
     clientErrorHandler: (error, socket) => answerUnreadable(error, socket, nextRequestId()),
   });
   app.decorateReply('isTimed', true);
+  app.decorateRequest('caller', null);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
     try {
