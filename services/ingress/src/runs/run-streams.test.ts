@@ -1,6 +1,7 @@
 import { formatId, type MessageId, type SessionId, type TurnId } from '@turnkeeper/core';
 import type { LightMyRequestResponse } from 'fastify';
 import { describe, expect, it, vi } from 'vitest';
+import { listen } from '../http/listeners.ts';
 import { TestPorts, TOKEN, tokenOf } from '../http/test-ports.ts';
 
 const authorization = `Bearer ${TOKEN}`;
@@ -131,6 +132,21 @@ describe('the stream of a run', () => {
     end();
     await stream();
     expect(ports.listeners.size).toBe(0);
+  });
+});
+
+describe('a reader that goes away', () => {
+  it('is listened for no more', async () => {
+    const { ports, app, runId } = await setUp();
+    const port = await listen(app, { host: '127.0.0.1', port: 0 });
+    const reader = new AbortController();
+    const options = { headers: { authorization }, signal: reader.signal };
+    const answer = await fetch(`http://127.0.0.1:${port}/v1/runs/${runId}/events`, options);
+    expect(answer.status).toBe(200);
+    expect(ports.listeners.size).toBeGreaterThan(0);
+    reader.abort();
+    await vi.waitFor(() => expect(ports.listeners.size).toBe(0));
+    await app.close();
   });
 });
 
