@@ -1,10 +1,9 @@
-import type { AcceptMessage, Clock, Ids, Logger } from '@turnkeeper/core';
+import { type AcceptMessage, type Clock, type Ids, type Logger, type Repeated, repeat } from '@turnkeeper/core';
 import type { Listening, Service } from '@turnkeeper/platform/process';
 import type { FastifyInstance } from 'fastify';
 import type { Databases } from './databases.ts';
 import { type Address, closeGently, listen } from './http/listeners.ts';
 import type { NodeRow } from './node/node-row.ts';
-import { type Repeated, repeat } from './node/repeat.ts';
 import type { SlotMap } from './node/slot-map.ts';
 import type { RunStreams } from './runs/run-streams.ts';
 import type { RunWaiters } from './runs/run-waiters.ts';

@@ -24,6 +24,7 @@ class Scene {
   settleFails = false;
   isMine = true;
   canSend = true;
+  accountRead: Promise<void> = Promise.resolve();
   readonly busyLanes = new Set<string>();
   readonly deliverer: ReplyDeliverer;
 
@@ -40,7 +41,12 @@ class Scene {
       },
       channels: {
         canSend: async () => this.canSend,
-        send: (delivery) => new Promise((answer) => this.sends.push({ delivery, answer })),
+        send: async (delivery, mayBegin) => {
+          // as a channel that had to wait for its account first
+          await this.accountRead;
+          if (!(await mayBegin())) return null;
+          return new Promise((answer) => this.sends.push({ delivery, answer }));
+        },
       },
       store: {
         claimDue: async (_boot, { limit, lanes }) => this.#claimDue(limit, lanes),
@@ -105,6 +111,19 @@ describe('a committed reply', () => {
     expect(scene.sends[0]?.delivery).toMatchObject({ attempt: 1, seq: '8', body: { text: 'hi' }, messageId: 'm1' });
     await scene.answer(0);
     expect(scene.settlements).toMatchObject([{ seq: '8', attempt: 1, outcome: { state: 'delivered' } }]);
+  });
+
+  it('does not leave once the lease is over, however long its account took to read', async () => {
+    const scene = new Scene();
+    let read = () => undefined as void;
+    scene.accountRead = new Promise((resolve) => {
+      read = resolve;
+    });
+    commit(scene, 1, 'sending');
+    await scene.clock.advance(5_000);
+    read();
+    await settled();
+    expect(scene.sends).toEqual([]);
   });
 
   it('is taken from its row when it has to wait for its turn', async () => {

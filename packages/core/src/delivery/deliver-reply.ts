@@ -33,8 +33,11 @@ export interface ReplyDelivererOptions {
 export interface ReplyChannels {
   /** False: nothing can be sent through the account, so its replies are proven by their commit. @throws StoreError */
   canSend(lane: LaneRef, accountId: AccountId): Promise<boolean>;
-  /** One attempt. Resolves only with what it proved; waits while the account cannot be read. */
-  send(delivery: DueDelivery, signal: AbortSignal): Promise<SentReply>;
+  /**
+   * One attempt. Resolves only with what it proved; waits while the account cannot be read. `mayBegin` is asked right
+   * before the first byte: false means that this worker ends, nothing is sent, and the answer is null.
+   */
+  send(delivery: DueDelivery, mayBegin: () => Promise<boolean>, signal: AbortSignal): Promise<SentReply | null>;
 }
 
 export interface SentReply {
@@ -264,14 +267,12 @@ export class ReplyDeliverer implements Replies {
 
   /** Never rejects. */
   async #deliver(delivery: DueDelivery): Promise<void> {
-    const { lease, clock, ids, crashPoints, metrics, log } = this.#options;
+    const { clock, ids, crashPoints, metrics, log } = this.#options;
     const { lane, seq, n, attempt } = delivery;
     const about = { tenantId: lane.tenantId, laneId: lane.laneId, deliveryId: delivery.messageId, attempt };
     try {
-      if (!(await lease.untilSafe(this.#stop.signal))) return;
-      crashPoints.hit('deliver.before-send');
-      metrics.attempts.inc();
       const sent = await this.#send(delivery);
+      if (sent === null) return;
       crashPoints.hit('deliver.after-send');
       const outcome = settleSend({ delivery, outcome: sent.outcome, nowMs: clock.nowMs(), random: ids.random() });
       const mine = await this.#settle({ lane, seq, n, attempt, outcome });
@@ -289,13 +290,22 @@ export class ReplyDeliverer implements Replies {
     }
   }
 
-  async #send(delivery: DueDelivery): Promise<SentReply> {
+  async #send(delivery: DueDelivery): Promise<SentReply | null> {
     try {
-      return await this.#options.channels.send(delivery, this.#stop.signal);
+      return await this.#options.channels.send(delivery, () => this.#mayBegin(), this.#stop.signal);
     } catch (error) {
       this.#options.log.failed(error, { deliveryId: delivery.messageId }, 'a send failed in a way nobody foresaw');
       return { platform: 'unknown', outcome: { result: 'unknown', code: 'internal' } };
     }
+  }
+
+  /** The last look at the lease: whatever waited before it, no byte leaves a worker that may have been declared dead. */
+  async #mayBegin(): Promise<boolean> {
+    const { lease, crashPoints, metrics } = this.#options;
+    if (!(await lease.untilSafe(this.#stop.signal))) return false;
+    crashPoints.hit('deliver.before-send');
+    metrics.attempts.inc();
+    return true;
   }
 
   /** Null when this worker ends before it is answered. */

@@ -40,7 +40,7 @@ export class AccountChannels implements ReplyChannels {
     return typeof account === 'string' || account.egress !== null;
   }
 
-  async send(delivery: DueDelivery, signal: AbortSignal): Promise<SentReply> {
+  async send(delivery: DueDelivery, mayBegin: () => Promise<boolean>, signal: AbortSignal): Promise<SentReply | null> {
     const { egress, clock, sent } = this.#options;
     const { tenantId } = delivery.lane;
     const config = await this.#read(delivery, signal);
@@ -48,6 +48,7 @@ export class AccountChannels implements ReplyChannels {
     const account = await this.#open(config);
     if (typeof account === 'string') return failed(config.channel, account);
     if (account.egress === null) return failed(config.channel, 'config_missing');
+    if (!(await mayBegin())) return null;
     sent.inc();
     const http = { send: (request: Parameters<Egress['send']>[1]) => egress.send(tenantId, request) };
     const outcome = await account.egress.send(delivery, { http, nowMs: clock.nowMs(), signal });
