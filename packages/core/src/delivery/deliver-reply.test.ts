@@ -115,7 +115,7 @@ describe('a committed reply', () => {
 
   it('does not leave once the lease is over, however long its account took to read', async () => {
     const scene = new Scene();
-    let read = () => undefined as void;
+    let read: () => void = () => undefined;
     scene.accountRead = new Promise((resolve) => {
       read = resolve;
     });
