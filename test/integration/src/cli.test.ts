@@ -1,0 +1,211 @@
+/** The command line as people run it: the program itself, against a running cluster. */
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Cluster, startCluster } from '@turnkeeper/test-harness';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+const MAIN = fileURLToPath(new URL('../../../services/cli/src/main.ts', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'tk-cli-'));
+let cluster: Cluster;
+
+beforeAll(async () => {
+  cluster = await startCluster({ urls: inject('urls'), ingress: 1, workers: 1, coordinators: 1, mode: 'inline' });
+});
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+function environment(over: Readonly<Record<string, string>> = {}) {
+  const [ingress] = cluster.ingress;
+  return {
+    PATH: process.env['PATH'],
+    TURNKEEPER_URL: ingress?.url,
+    TURNKEEPER_KEY: cluster.apiKey,
+    TURNKEEPER_ADMIN_URL: ingress?.internalUrl,
+    TURNKEEPER_OPERATOR_KEY: cluster.operatorKey,
+    ...over,
+  };
+}
+
+/** Runs a command line to its end, `input` on its standard input. */
+function run(args: readonly string[], input = '', env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [MAIN, ...args], { env: environment(env) }, (error, out, err) =>
+      resolve({ code: Number(error?.code ?? 0), out, err }),
+    );
+    child.stdin?.end(input);
+  });
+}
+
+const rows = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+const newName = (kind: string) => `${kind}-${randomBytes(4).toString('hex')}`;
+
+describe('chat', () => {
+  test('from a pipe answers each line in order and ends with its input', async () => {
+    const session = newName('talk');
+    const { code, out, err } = await run(['chat', '--session', session], 'hello there\n\nand again\n');
+    expect({ code, out, err }).toEqual({ code: 0, out: 'hello there\nand again\n', err: '' });
+    const history = await cluster.api(`/v1/sessions/${session}/history`);
+    expect(history.json.data.map((entry: { text: string }) => entry.text)).toEqual([
+      ...['hello there', 'hello there', 'and again', 'and again'],
+    ]);
+  });
+
+  test('says kindly why there is no answer, and goes on with the next line', async () => {
+    const agent = newName('broken');
+    const broken = { name: agent, runtime: 'openai', openai: { baseUrl: 'http://127.0.0.1:9/v1', model: 'm' } };
+    await cluster.api('/v1/agents', { method: 'POST', body: broken });
+    const { code, out, err } = await run(['chat', '--agent', agent], 'one\ntwo\n');
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toBe('The endpoint of the agent could not be reached. (agent_unreachable)\n'.repeat(2));
+  });
+
+  test('ends at once when the agent, the key or the cluster is not there', async () => {
+    expect(await run(['chat', '--agent', 'nobody'], 'x\n')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('agent_not_found'),
+    });
+    const key = `tk_${'a'.repeat(8)}_${'b'.repeat(32)}`;
+    expect(await run(['chat', '--key', key], 'x\n')).toMatchObject({
+      code: 5,
+      err: expect.stringContaining('unauthenticated'),
+    });
+    expect(await run(['chat', '--url', 'http://127.0.0.1:9'], 'x\n')).toMatchObject({ code: 4, out: '' });
+  });
+
+  test('leaves on Ctrl-C while a reply is under way', async () => {
+    const agent = newName('slow');
+    const slow = { name: agent, runtime: 'echo', echo: { delayMs: 60_000 } };
+    await cluster.api('/v1/agents', { method: 'POST', body: slow });
+    const child = spawn(process.execPath, [MAIN, 'chat', '--agent', agent], { env: environment() });
+    child.stdin.write('hello\n');
+    const ended = once(child, 'exit');
+    await expect
+      .poll(async () => (await cluster.api(`/v1/runs?agentId=${agent}`)).json.data.length, { timeout: 20_000 })
+      .toBe(1);
+    child.kill('SIGINT');
+    expect((await ended)[1]).toBe('SIGINT');
+  });
+});
+
+describe('apply', () => {
+  const yaml = (name: string, delayMs: number) => `apiVersion: turnkeeper/v1
+tenants:
+  - name: ${name}
+    keys: [{ name: ci, secret: { valueFrom: { env: CI_KEY } }, preset: developer }]
+    agents:
+      - { name: main, runtime: echo, echo: { delayMs: ${delayMs} } }
+    accounts:
+      - name: hook
+        agent: main
+        channel: webhook
+        options: { verify: hmac-sha256-header, header: x-sig }
+        secrets: { secret: { valueFrom: { file: hook.key } } }
+`;
+
+  function file(text: string): string {
+    const path = join(folder, `${newName('file')}.yaml`);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  test('makes what the file says, changes nothing when run again, and shows a difference', async () => {
+    writeFileSync(join(folder, 'hook.key'), 'hook-secret\n');
+    const name = newName('tenant');
+    const env = { CI_KEY: `tk_${randomBytes(8).toString('hex')}_${randomBytes(20).toString('hex')}` };
+    const path = file(yaml(name, 0));
+    const first = await run(['apply', '-f', path], '', env);
+    expect([first.code, first.err]).toEqual([0, '']);
+    expect(first.out).toContain(`${name}\n  + tenant ${name} v1\n`);
+    expect(first.out).toContain('4 created, 0 updated, 0 unchanged\n');
+    expect(first.out).not.toContain('hook-secret');
+    expect(first.out).not.toContain(env.CI_KEY);
+    expect((await run(['apply', '-f', path], '', env)).out).toBe('0 created, 0 updated, 4 unchanged\n');
+    const changed = await run(['apply', '-f', file(yaml(name, 5))], '', env);
+    expect(changed.out).toBe(
+      `${name}\n  ~ agent main v2\n    - echo.delayMs: 0\n    + echo.delayMs: 5\n0 created, 1 updated, 3 unchanged\n`,
+    );
+    expect((await cluster.api('/v1/agents', { key: env.CI_KEY })).json.data).toHaveLength(1);
+  });
+
+  test('names the line of what the server refuses, and stores nothing of that tenant', async () => {
+    const name = newName('tenant');
+    const path = file(yaml(name, 0).replace('agent: main', 'agent: nobody'));
+    const { code, out, err } = await run(['apply', '-f', path], '', {
+      CI_KEY: `tk_${newName('k').replace('-', '')}xx_${'c'.repeat(32)}`,
+    });
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toBe(`${path}:9: tenants.0.accounts.0.agent: The tenant has no agent of this name or id.\n`);
+    expect((await cluster.admin(`/admin/v1/tenants/${name}`)).status).toBe(404);
+  });
+
+  test('refuses a faulty file before it asks anybody', async () => {
+    const path = file(yaml('x', 0).replace('runtime: echo', 'runtime: magic'));
+    const { code, err } = await run(['apply', '-f', path, '--admin-url', 'http://127.0.0.1:9']);
+    expect(code).toBe(1);
+    expect(err.split('\n').map((line) => line.slice(path.length).split(':')[1])).toEqual(['4', '6', undefined]);
+  });
+});
+
+describe('nouns', () => {
+  test('list for people within 80 columns, and whole for programs', async () => {
+    await run(['chat', '--session', `a-very-long-session-key:${'x'.repeat(200)}`], 'hello\n');
+    for (const noun of [['runs'], ['sessions'], ['lanes'], ['workers'], ['events'], ['keys', '--tenant', 'test']]) {
+      const table = await run(noun);
+      expect([noun, table.code, table.err]).toEqual([noun, 0, '']);
+      for (const line of table.out.split('\n')) expect([...line].length, line).toBeLessThanOrEqual(80);
+    }
+    const whole = JSON.parse((await run(['runs', 'list', '--output', 'json'])).out);
+    expect(whole[0]).toMatchObject({ runId: expect.any(String), reply: { text: 'hello' } });
+    expect(rows((await run(['runs', '--output', 'ndjson'])).out)).toEqual(whole);
+  });
+
+  test('read through pages as far as asked, and say when there is more', async () => {
+    const session = newName('many');
+    await run(['chat', '--session', session], '1\n2\n3\n');
+    const two = await run(['runs', '--session', session, '--limit', '2']);
+    expect(two.out.trimEnd().split('\n')).toHaveLength(3);
+    expect(two.err).toContain('there are more');
+    expect(rows((await run(['runs', '--session', session, '--output', 'ndjson'])).out)).toHaveLength(3);
+  });
+
+  test('get one thing, and say when it is not there', async () => {
+    expect((await run(['agents', 'get', 'main'])).out).toMatch(/^name +main$/m);
+    const missing = await run(['runs', 'get', 'run_01h455vb4pex5vsknk084sn02q']);
+    expect([missing.code, missing.err]).toEqual([1, 'no such run (run_not_found)\n']);
+    expect((await run(['keys'])).code).toBe(2);
+    expect((await run(['runs', '--colour', 'red'])).code).toBe(2);
+  });
+});
+
+describe('explain', () => {
+  test('tells the life of a message step by step, by its run or its event', async () => {
+    const session = newName('life');
+    await run(['chat', '--session', session], 'hello\n');
+    const [{ runId, eventId }] = rows((await run(['runs', '--session', session, '--output', 'ndjson'])).out);
+    const { code, out } = await run(['explain', runId]);
+    expect(code).toBe(0);
+    const steps = ['accepted', 'turn 1 begins', 'turn 1 ends ok', 'settled ok', 'reply delivered'];
+    const places = steps.map((step) => out.indexOf(step));
+    expect(places.every((place) => place > 0)).toBe(true);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(out.startsWith(`${runId}  ok\nin ${session}`)).toBe(true);
+    expect((await run(['explain', eventId])).out).toBe(out);
+  });
+});
