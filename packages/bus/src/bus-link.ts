@@ -76,6 +76,11 @@ export class BusLink implements AsyncDisposable {
     return this.#connection !== null;
   }
 
+  /** Aborted when the link is closed, for what else goes on as long as it. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
   /** Calls back on each change of `connected` until the returned function is called. */
   onChange(handler: (connected: boolean) => void): () => void {
     this.#handlers.add(handler);

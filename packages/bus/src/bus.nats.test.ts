@@ -1,11 +1,12 @@
 import type { BootId, LiveEvent, TenantId, TurnId, WakeUp } from '@turnkeeper/core';
-import { recordingCounter } from '@turnkeeper/core/testing';
+import { recordingCounter, VirtualClock } from '@turnkeeper/core/testing';
 import { expect, inject, test, vi } from 'vitest';
 import type { BusLink } from './bus-link.ts';
 import { NatsControlSignals } from './control-signals.ts';
+import { LaneWatchers } from './lane-watchers.ts';
 import { NatsLiveStream } from './live-stream.ts';
 import { PartitionHints } from './partition-hints.ts';
-import { ids, newLane, openTestLink } from './testing.ts';
+import { clock, ids, newLane, openTestLink } from './testing.ts';
 
 const url = inject('urls').nats;
 
@@ -108,8 +109,8 @@ test('live events of a lane reach all its readers, in the order in which they we
   const { sender, receiver } = await openPair();
   const dropped = recordingCounter('outcome');
   const [stream, readers] = [
-    new NatsLiveStream({ link: sender, dropped }),
-    new NatsLiveStream({ link: receiver, dropped }),
+    new NatsLiveStream({ link: sender, clock, dropped }),
+    new NatsLiveStream({ link: receiver, clock, dropped }),
   ];
   const lane = newLane();
   const [a, b, other] = [vi.fn(), vi.fn(), vi.fn()];
@@ -135,6 +136,56 @@ test('live events of a lane reach all its readers, in the order in which they we
   expect(seen()).toEqual(Array.from({ length: 500 }, (_, n) => n + 1));
   expect(other).not.toHaveBeenCalled();
   expect(dropped.seen).toEqual({});
+});
+
+test('a lane is watched from before its reader wakes it until the reader has long gone', async () => {
+  const { sender: ingress, receiver: worker } = await openPair();
+  const [dropped, outcomes] = [recordingCounter('outcome'), recordingCounter('outcome')];
+  const [readers, hints] = [
+    new NatsLiveStream({ link: ingress, clock, dropped }),
+    new PartitionHints({ link: ingress, outcomes }),
+  ];
+  const time = new VirtualClock();
+  const stream = new NatsLiveStream({
+    ...{ link: worker, clock, dropped },
+    watchers: new LaneWatchers({ link: worker, clock: time }),
+  });
+  const seen: boolean[] = [];
+  const lane = newLane();
+  new PartitionHints({ link: worker, outcomes }).listen({
+    partition: 3,
+    onWakeUps: () => seen.push(stream.isWatched(lane)),
+  });
+  await sendUntil(
+    () => hints.wake(3, [{ lane: newLane(), ord: '1' }]),
+    () => expect(seen.length).toBeGreaterThan(0),
+  );
+  expect(seen).not.toContain(true);
+  const stop = readers.subscribe(lane, () => undefined);
+  const before = seen.length;
+  hints.wake(3, [{ lane, ord: '2' }]);
+  await vi.waitFor(() => expect(seen.length).toBeGreaterThan(before));
+  expect(seen.at(-1)).toBe(true);
+  expect(stream.isWatched(newLane())).toBe(false);
+  stop();
+  await time.advance(11_000);
+  expect(stream.isWatched(lane)).toBe(false);
+});
+
+test('a worker that comes later learns who listens', async () => {
+  const { sender: ingress, receiver: worker } = await openPair();
+  const dropped = recordingCounter('outcome');
+  const lane = newLane();
+  const time = new VirtualClock();
+  new NatsLiveStream({ link: ingress, clock: time, dropped }).subscribe(lane, () => undefined);
+  const watchers = new LaneWatchers({ link: worker, clock });
+  await vi.waitFor(
+    async () => {
+      await time.advance(3_000);
+      expect(watchers.isWatched(lane.laneId)).toBe(true);
+    },
+    { timeout: 10_000, interval: 50 },
+  );
 });
 
 test('a stop names its turn and a goodbye its worker, across tenants', async () => {

@@ -9,6 +9,11 @@ export function laneSubject(prefix: string, lane: LaneRef): string {
   return `${prefix}.${lane.tenantId}.lane.${lane.laneId}`;
 }
 
+/** Readers of live events tell the workers which lanes they listen to. */
+export function watchSubject(prefix: string): string {
+  return `${prefix}.lane.watch`;
+}
+
 /** `*` = of every tenant. */
 export function stopTurnSubject(prefix: string, tenantId: TenantId | '*'): string {
   return `${prefix}.${tenantId}.turn.stop`;

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { type BusLink, connectBus } from './bus-link.ts';
 
 /** The machine's clock and randomness: these tests talk to a real NATS. */
-const clock: Clock = {
+export const clock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
   sleep: (ms, signal) => wait(ms, undefined, signal ? { signal } : {}).catch(() => undefined),

@@ -5,10 +5,12 @@ import {
   readHint,
   readLiveEvent,
   readStopTurn,
+  readWatch,
   writeGoodbye,
   writeHint,
   writeLiveEvent,
   writeStopTurn,
+  writeWatch,
 } from './bus.ts';
 
 const uuid = '0193b2c4-7d3f-7abc-8def-0123456789ab';
@@ -29,16 +31,13 @@ test('messages arrive as they were sent', () => {
   expect(readHint(writeHint('scan'))).toBe('scan');
   expect(readStopTurn(writeStopTurn(uuid as TurnId))).toBe(uuid);
   expect(readGoodbye(writeGoodbye(uuid as BootId))).toBe(uuid);
+  expect(readWatch(writeWatch([uuid as LaneId]))).toEqual([uuid]);
 });
 
 test('malformed messages and unknown versions are told apart, without a throw', () => {
   const foreign = ['', '{', '[]', 'null', '{"v":2}', '{"v":1}', `{"v":1,"turnId":"x","bootId":7,"type":1}`];
   for (const text of foreign) {
-    expect([readLiveEvent(text), readHint(text), readStopTurn(text), readGoodbye(text)]).toEqual([
-      null,
-      null,
-      null,
-      null,
-    ]);
+    const read = [readLiveEvent(text), readHint(text), readStopTurn(text), readGoodbye(text), readWatch(text)];
+    expect(read).toEqual(read.map(() => null));
   }
 });

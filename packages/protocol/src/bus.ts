@@ -1,5 +1,5 @@
 /** What NATS messages carry. A reader drops what it cannot read: every signal also has a row that a poll finds. */
-import type { BootId, LiveEvent, TurnId, WakeUp } from '@turnkeeper/core';
+import type { BootId, LaneId, LiveEvent, TurnId, WakeUp } from '@turnkeeper/core';
 import { z } from 'zod';
 import { readActivation, writeActivation } from './jobs.ts';
 import { uuidSchema } from './uuid-schema.ts';
@@ -23,6 +23,12 @@ export const LiveEventSchema = z.object({
   runIds: z.array(z.string()).exactOptional(),
   data: z.record(z.string(), z.unknown()),
 });
+
+/** Lanes per message that tells of readers. */
+export const WATCH_LANES_MAX = 500;
+
+/** Somebody listens to the live events of these lanes. Version 1. */
+export const WatchSchema = z.object({ v: z.literal(1), lanes: z.array(uuidSchema<LaneId>()).max(WATCH_LANES_MAX) });
 
 /** A hint is an activation on its fast way; the text of a NATS message. */
 export function writeHint(wakeUps: readonly WakeUp[] | 'scan'): string {
@@ -50,6 +56,15 @@ export function writeGoodbye(bootId: BootId): string {
 /** Null when it is no such message of a known version. Never throws. */
 export function readGoodbye(text: string): BootId | null {
   return GoodbyeSchema.safeParse(parseJson(text)).data?.bootId ?? null;
+}
+
+export function writeWatch(lanes: readonly LaneId[]): string {
+  return JSON.stringify({ v: 1, lanes });
+}
+
+/** Null when it is no such message of a known version. Never throws. */
+export function readWatch(text: string): LaneId[] | null {
+  return WatchSchema.safeParse(parseJson(text)).data?.lanes ?? null;
 }
 
 export function writeLiveEvent(event: LiveEvent): string {

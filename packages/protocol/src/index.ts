@@ -3,10 +3,13 @@ export {
   readHint,
   readLiveEvent,
   readStopTurn,
+  readWatch,
+  WATCH_LANES_MAX,
   writeGoodbye,
   writeHint,
   writeLiveEvent,
   writeStopTurn,
+  writeWatch,
 } from './bus.ts';
 export { HTTP_ERRORS, RUN_ERRORS } from './errors.ts';
 export { errorsPage } from './errors-page.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GoodbyeSchema, LiveEventSchema, StopTurnSchema } from './bus.ts';
+import { GoodbyeSchema, LiveEventSchema, StopTurnSchema, WatchSchema } from './bus.ts';
 import {
   AccountBodySchema,
   AccountListSchema,
@@ -45,6 +45,7 @@ const WIRES = {
   tenantBody: TenantBodySchema,
   tenantList: TenantListSchema,
   timeline: TimelineSchema,
+  watch: WatchSchema,
   workerList: WorkerListSchema,
 };
 

@@ -144,7 +144,7 @@ async function openLinks(config: IngressConfig, { clock, ids, logger, metrics, n
   return {
     ...{ redis, bus, jobs },
     wakeUps: combineWakeUps(new PartitionHints({ link: bus, outcomes }), jobs),
-    live: new NatsLiveStream({ link: bus, dropped }),
+    live: new NatsLiveStream({ link: bus, clock, dropped }),
     signals: new NatsControlSignals(bus),
   };
 }

@@ -1,4 +1,4 @@
-import { connectBus, NatsControlSignals, NatsLiveStream, PartitionHints } from '@turnkeeper/bus';
+import { connectBus, LaneWatchers, NatsControlSignals, NatsLiveStream, PartitionHints } from '@turnkeeper/bus';
 import * as core from '@turnkeeper/core';
 import { createEgress } from '@turnkeeper/platform/egress';
 import { createProbeServer, type Kit, type Service } from '@turnkeeper/platform/process';
@@ -97,6 +97,7 @@ async function openLinks(config: SessionWorkerConfig, kit: Kit, partitionOf: (sl
   natsIsUp(bus.connected);
   bus.onChange(natsIsUp);
   const outcomes = metrics.counter('activations_total');
+  const dropped = metrics.counter('stream_deltas_dropped_total');
   const jobs = new queue.QueuedWakeUps({ link: redis, clock, outcomes });
   const hints = new PartitionHints({ link: bus, outcomes });
   return {
@@ -105,7 +106,7 @@ async function openLinks(config: SessionWorkerConfig, kit: Kit, partitionOf: (sl
     locks: new queue.RedisLaneLocks({ link: redis, partitionOf }),
     slots: new queue.RedisTenantSlots({ link: redis }),
     signals: new NatsControlSignals(bus),
-    live: new NatsLiveStream({ link: bus, dropped: metrics.counter('stream_deltas_dropped_total') }),
+    live: new NatsLiveStream({ link: bus, clock, dropped, watchers: new LaneWatchers({ link: bus, clock }) }),
     egress: createEgress({
       allow: config.egressAllow,
       connectionsPerTenantMax: config.egressConnectionsMax,

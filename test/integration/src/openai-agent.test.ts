@@ -287,7 +287,12 @@ describe('a turn that runs a model', () => {
   async function run(text: string) {
     const lines: string[] = [];
     const claimed = turnOf(text);
-    const live = { publish: () => undefined, subscribe: () => () => undefined, connected: false };
+    const live = {
+      publish: () => undefined,
+      subscribe: () => () => undefined,
+      connected: false,
+      isWatched: () => false,
+    };
     const end = await runAgent(
       {
         ...{ claimed, messageId: systemIds.next() as MessageId, signal: new AbortController().signal },

@@ -103,9 +103,20 @@ describe('live events of a turn', () => {
     expect(live.events[1]?.data).toMatchObject({ status: 'error', error: { code: 'model_error' } });
   });
 
-  it('cost nothing while nobody can hear them', () => {
+  it('are told to whoever comes in the middle, at the right place of the text', async () => {
+    const { clock, live, deltas, stream } = streamOf();
+    const turn = turnOf(1);
+    live.watched = false;
+    stream.text(turn, messageId, 'unheard');
+    await clock.advance(30);
+    live.watched = true;
+    stream.text(turn, messageId, 'heard');
+    expect(deltas()).toMatchObject([{ offset: 7, text: 'heard' }]);
+  });
+
+  it('are not sent while nobody listens', () => {
     const { live, stream } = streamOf();
-    live.connected = false;
+    live.watched = false;
     const turn = turnOf(1);
     stream.started(turn, 1);
     stream.text(turn, messageId, 'a');

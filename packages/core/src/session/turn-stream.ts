@@ -15,7 +15,7 @@ interface OpenTurn {
   readonly turn: ClaimedTurn;
   readonly header: Header;
   messageId: MessageId | null;
-  /** UTF-16 units published. */
+  /** UTF-16 units of text that went before what is held. */
   offset: number;
   held: string;
   lastMs: number;
@@ -29,8 +29,8 @@ export interface CommittedTurn {
 }
 
 /**
- * Live events of turns (surface §4): hints for readers, lost when nobody listens. Text goes out at most every 30 ms or
- * 2 kB, by one ticker for all turns, which runs only while text is held back.
+ * Live events of turns (surface §4): hints for readers, not even written when nobody listens. Text goes out at most every
+ * 30 ms or 2 kB, by one ticker for all turns, which runs only while text is held back.
  */
 export class TurnStream {
   readonly #stream: LiveStream;
@@ -45,14 +45,14 @@ export class TurnStream {
   }
 
   started(turn: ClaimedTurn, agentVersion: number): void {
-    if (!this.#stream.connected) return;
+    if (!this.#stream.isWatched(turn.lane)) return;
     const { runIds } = this.#openOf(turn).header;
     const data = { agentId: formatId('agt', turn.agentId), agentVersion, runIds, reason: turn.reason };
     this.#publish(turn, { type: 'turn.started', at: turn.startedAt.toISOString(), seq: turn.seq, data });
   }
 
   text(turn: ClaimedTurn, messageId: MessageId, text: string): void {
-    if (text === '' || !this.#stream.connected) return;
+    if (text === '') return;
     const nowMs = this.#clock.monotonicMs();
     const open = this.#openOf(turn);
     open.messageId = messageId;
@@ -73,7 +73,7 @@ export class TurnStream {
   committed(turn: ClaimedTurn, { request, seq, finishedAt }: CommittedTurn): void {
     const open = this.#open.get(turn);
     if (open !== undefined) this.#flush(open, this.#clock.monotonicMs());
-    if (this.#stream.connected) {
+    if (this.#stream.isWatched(turn.lane)) {
       const at = finishedAt.toISOString();
       if (request.reply !== null) this.#publish(turn, { type: 'message.created', at, seq, data: messageOf(request) });
       const usage = request.usage === null ? {} : { usage: request.usage };
@@ -95,12 +95,14 @@ export class TurnStream {
   #flush(open: OpenTurn, nowMs: number): void {
     this.#holding.delete(open);
     if (open.held === '' || open.messageId === null) return;
-    this.#publish(open.turn, {
-      type: 'message.delta',
-      at: new Date(this.#clock.nowMs()).toISOString(),
-      attempt: attemptOf(open.turn),
-      data: { messageId: formatId('msg', open.messageId), part: 0, offset: open.offset, text: open.held },
-    });
+    if (this.#stream.isWatched(open.turn.lane)) {
+      this.#publish(open.turn, {
+        type: 'message.delta',
+        at: new Date(this.#clock.nowMs()).toISOString(),
+        attempt: attemptOf(open.turn),
+        data: { messageId: formatId('msg', open.messageId), part: 0, offset: open.offset, text: open.held },
+      });
+    }
     open.offset += open.held.length;
     open.held = '';
     open.lastMs = nowMs;

@@ -41,7 +41,12 @@ function uuid(kind: number, n: number): string {
 /** Keeps what was published. */
 export class RecordedStream implements LiveStream {
   readonly events: LiveEvent[] = [];
-  connected = true;
+  readonly connected = true;
+  watched = true;
+
+  isWatched(): boolean {
+    return this.watched;
+  }
 
   publish(_lane: unknown, event: LiveEvent): void {
     this.events.push(event);

@@ -87,7 +87,12 @@ export class ModelWorker {
 
 const counter: Counter = { inc: () => undefined };
 const histogram: Histogram = { observe: () => undefined };
-const noStream: LiveStream = { connected: false, publish: () => undefined, subscribe: () => () => undefined };
+const noStream: LiveStream = {
+  connected: false,
+  isWatched: () => false,
+  publish: () => undefined,
+  subscribe: () => () => undefined,
+};
 
 function logTo(onFailure: (error: unknown) => void): Logger {
   const quiet = () => undefined;
