@@ -89,6 +89,15 @@ describe('a caller who waits', () => {
     expect(await now(answer)).toMatchObject({ status: 'ok' });
   });
 
+  it('is answered soon for a short turn whose live event was missed', async () => {
+    const { clock, rows, wait } = setUp();
+    const answer = wait('a', 30_000);
+    await clock.advance(30);
+    rows.set('a', runOf('a', 'ok'));
+    await clock.advance(30);
+    expect(await now(answer)).toMatchObject({ status: 'ok' });
+  });
+
   it('is answered at once when a live event says so', async () => {
     const { clock, rows, wait, sayEnded } = setUp();
     const answer = wait('a', 30_000);
@@ -146,14 +155,30 @@ describe('a caller who waits', () => {
 });
 
 describe('callers who wait together', () => {
-  it('share one reading, each run once', async () => {
+  it('share each reading, which comes soon at first and then once a second', async () => {
     const { clock, reads, wait } = setUp();
-    const answers = ['a', 'b', 'b', 'c'].map((runId) => wait(runId, 30_000));
-    await clock.advance(10);
-    reads.length = 0;
+    const answers = ['a', 'b', 'b', 'c'].map((runId) => wait(runId, 60_000));
     await clock.advance(1_000);
-    expect(reads).toEqual([['a', 'b', 'c']]);
+    expect(reads.length).toBeGreaterThan(3);
+    expect(reads.length).toBeLessThan(8);
+    reads.length = 0;
+    await clock.advance(10_000);
+    expect(reads.length).toBe(10);
+    for (const read of reads) expect(read).toEqual(['a', 'b', 'c']);
     expect(await now(Promise.race(answers))).toBe('waits');
+  });
+
+  it('cost at most twenty readings a second, however many wait and whenever they came', async () => {
+    const { clock, reads, wait } = setUp();
+    for (let i = 0; i < 90; i++) {
+      void wait(`${i}`, 60_000);
+      await clock.advance(7);
+    }
+    await clock.advance(2_000);
+    reads.length = 0;
+    await clock.advance(10_000);
+    expect(reads.length).toBeLessThanOrEqual(200);
+    expect(reads.flat()).toHaveLength(900);
   });
 
   it('are all answered when the node drains, and so are those who come later', async () => {

@@ -31,24 +31,33 @@ interface Awaited {
   /** Waiters that are answered by the next reading, whatever it says: their time is over. */
   readonly overdue: Set<Waiter>;
   readonly unsubscribe: () => void;
+  /** Its row is read then, and the pause after that is twice as long. */
+  dueMs: number;
+  pauseMs: number;
 }
 
-const POLL_MS_WITH_SIGNALS = 1_000;
-const POLL_MS_ALONE = 500;
+/** Runs that somebody has just begun to wait for are read often: a short turn may end before its worker knows of a listener. */
+const PAUSE_MS_FIRST = 50;
+/** Readings fall on common steps, so that there are at most so many a second, however many wait. */
+const STEP_MS = 50;
+const PAUSE_MS_WITH_SIGNALS = 1_000;
+const PAUSE_MS_ALONE = 500;
 /** A signal reads again after this long, together with the signals that came meanwhile. */
 const NUDGE_MS = 3;
 const READ_RUNS_MAX = 500;
 
 /**
- * Everybody on this node who waits for runs shares one poll of their rows: one statement a second for all of them. A
- * live event that says a run has ended makes its row be read at once; the row alone decides, so a lost or false event
- * changes nothing. Nothing is polled while nobody waits.
+ * Everybody on this node who waits for runs shares one poll of their rows: runs that are due at the same moment are read
+ * by one statement, each soon at first and then once a second. A live event that says a run has ended makes its row be
+ * read at once; the row alone decides, so a lost or false event changes nothing. Nothing is polled while nobody waits.
  */
 export class RunWaiters {
   readonly #options: RunWaitersOptions;
   readonly #awaited = new Map<EventId, Awaited>();
-  /** Runs to be read before the next poll. */
+  /** Runs to be read before they are due. */
   #hot = new Set<EventId>();
+  /** The first moment at which a run may be due. */
+  #nextDueMs = Number.POSITIVE_INFINITY;
   #wake = new AbortController();
   #waiting = 0;
   #isPolling = false;
@@ -101,8 +110,11 @@ export class RunWaiters {
     const unsubscribe = this.#options.live.subscribe(run.lane, (event) => {
       if (event.type === 'run.settled') this.#nudge(run.runId);
     });
-    const awaited: Awaited = { run, waiters: new Set([waiter]), overdue: new Set(), unsubscribe };
+    const dueMs = stepAfter(this.#options.clock.monotonicMs() + PAUSE_MS_FIRST);
+    const waiting = { waiters: new Set([waiter]), overdue: new Set<Waiter>() };
+    const awaited: Awaited = { run, ...waiting, unsubscribe, dueMs, pauseMs: PAUSE_MS_FIRST };
     this.#awaited.set(run.runId, awaited);
+    this.#nextDueMs = Math.min(this.#nextDueMs, dueMs);
     // it may have ended between its row being read and the subscription
     this.#nudge(run.runId);
     if (!this.#isPolling) void this.#poll();
@@ -131,26 +143,46 @@ export class RunWaiters {
 
   async #poll(): Promise<void> {
     this.#isPolling = true;
-    const { clock, live, logger } = this.#options;
-    let nextFullMs = clock.monotonicMs();
     while (this.#awaited.size > 0) {
-      const restMs = nextFullMs - clock.monotonicMs();
-      if (this.#hot.size === 0 && restMs > 0) {
-        await clock.sleep(restMs, this.#wake.signal);
-        if (this.#hot.size > 0) await clock.sleep(NUDGE_MS);
-      }
-      this.#wake = new AbortController();
-      const isFull = clock.monotonicMs() >= nextFullMs;
-      const ids = isFull ? [...this.#awaited.keys()] : [...this.#hot];
-      this.#hot = new Set();
-      if (isFull) nextFullMs = clock.monotonicMs() + (live.connected ? POLL_MS_WITH_SIGNALS : POLL_MS_ALONE);
+      await this.#untilDue();
+      const ids = [...this.#takeDue()];
       for (let at = 0; at < ids.length; at += READ_RUNS_MAX) {
         await this.#read(ids.slice(at, at + READ_RUNS_MAX)).catch((error: unknown) => {
-          logger.failed(error, { runs: ids.length }, 'waiters could not be answered');
+          this.#options.logger.failed(error, { runs: ids.length }, 'waiters could not be answered');
         });
       }
     }
     this.#isPolling = false;
+  }
+
+  async #untilDue(): Promise<void> {
+    const { clock } = this.#options;
+    const restMs = this.#nextDueMs - clock.monotonicMs();
+    if (this.#hot.size === 0 && restMs > 0) {
+      await clock.sleep(restMs, this.#wake.signal);
+      if (this.#hot.size > 0) await clock.sleep(NUDGE_MS);
+    }
+    this.#wake = new AbortController();
+  }
+
+  /** Runs to be read now: those that a signal named, and those whose time has come. */
+  #takeDue(): Set<EventId> {
+    const due = this.#hot;
+    this.#hot = new Set();
+    const { clock, live } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (nowMs < this.#nextDueMs) return due;
+    const pauseMsMax = live.connected ? PAUSE_MS_WITH_SIGNALS : PAUSE_MS_ALONE;
+    this.#nextDueMs = Number.POSITIVE_INFINITY;
+    for (const [runId, awaited] of this.#awaited) {
+      if (awaited.dueMs <= nowMs) {
+        due.add(runId);
+        awaited.pauseMs = Math.min(awaited.pauseMs * 2, pauseMsMax);
+        awaited.dueMs = stepAfter(nowMs + awaited.pauseMs);
+      }
+      this.#nextDueMs = Math.min(this.#nextDueMs, awaited.dueMs);
+    }
+    return due;
   }
 
   async #read(runIds: readonly EventId[]): Promise<void> {
@@ -166,6 +198,10 @@ export class RunWaiters {
       throw error;
     }
   }
+}
+
+function stepAfter(ms: number): number {
+  return Math.ceil(ms / STEP_MS) * STEP_MS;
 }
 
 function answer(awaited: Awaited, run: RunRecord): void {
