@@ -10,6 +10,7 @@ export { Batcher } from './batching/batcher.ts';
 export type { Clock, Ids } from './clock.ts';
 export { differencesOf, type FieldDifference } from './configs/difference.ts';
 export { FreshCache } from './configs/fresh-cache.ts';
+export { MissGate } from './configs/miss-gate.ts';
 export {
   completeAgent,
   completeKeyPolicy,

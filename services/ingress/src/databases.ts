@@ -3,6 +3,8 @@ import type { Metrics } from '@turnkeeper/platform/telemetry';
 import { checkRoles, checkSchema, type Database, openDatabase, type Role } from '@turnkeeper/storage';
 
 const SMALL_POOL = 2;
+/** Names that are not known here take two; the others are for what is. */
+const LOOKUP_POOL = 4;
 const RETRY_BASE_MS = 100;
 const RETRY_CAP_MS = 2_000;
 
@@ -35,7 +37,7 @@ export class Databases implements AsyncDisposable {
       });
     this.engine = open('tk_engine', options.enginePoolMax);
     this.api = open('tk_api', options.readPoolMax);
-    this.lookup = open('tk_lookup', SMALL_POOL);
+    this.lookup = open('tk_lookup', LOOKUP_POOL);
     this.admin = open('tk_admin', SMALL_POOL);
     this.#all = [this.engine, this.api, this.lookup, this.admin];
     const connections = options.metrics.gauge('db_pool_connections');

@@ -26,7 +26,7 @@ export class Databases implements AsyncDisposable {
     const lease = { statement_timeout: LEASE_STATEMENT_MS };
     this.engine = openDatabase({ ...common, role: 'tk_engine', poolMax: options.enginePoolMax });
     this.lease = openDatabase({ ...common, role: 'tk_engine', poolMax: 2, settings: lease });
-    this.lookup = openDatabase({ ...common, role: 'tk_lookup', poolMax: 2 });
+    this.lookup = openDatabase({ ...common, role: 'tk_lookup', poolMax: 4 });
     const connections = options.metrics.gauge('db_pool_connections');
     options.metrics.onScrape(() => {
       for (const pool of ['engine', 'lease', 'lookup'] as const) {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../clock.ts';
 import { FreshCache } from './fresh-cache.ts';
+import { MissGate } from './miss-gate.ts';
 
 function setUp(load: (key: string) => Promise<string | null>, entriesMax = 10) {
   const state = { atMs: 0, reads: [] as string[] };
@@ -8,7 +9,9 @@ function setUp(load: (key: string) => Promise<string | null>, entriesMax = 10) {
   const cache = new FreshCache<string, string>({
     clock,
     staleMs: 1000,
+    missingMs: 100,
     entriesMax,
+    missGate: new MissGate({ clock, runningMax: 1, waitingMax: 2, waitMs: 1000 }),
     load: (key) => {
       state.reads.push(key);
       return load(key);
@@ -67,17 +70,51 @@ describe('FreshCache', () => {
     expect(await cache.get('a')).toBe('value');
   });
 
-  it('does not keep what was missing, nor what went missing', async () => {
+  it('remembers for a moment what was missing, or went missing', async () => {
     let answer: string | null = null;
     const { state, cache } = setUp(async () => answer);
     expect(await cache.get('a')).toBeNull();
     answer = 'made';
+    state.atMs = 99;
+    expect(await cache.get('a')).toBeNull();
+    state.atMs = 100;
     expect(await cache.get('a')).toBe('made');
     answer = null;
+    state.atMs = 1100;
+    expect(await cache.get('a')).toBeNull();
+    expect(await cache.get('a')).toBeNull();
+    expect(state.reads).toHaveLength(3);
+  });
+
+  it('remembers only so many that were missing', async () => {
+    const { state, cache } = setUp(async () => null, 2);
+    for (const key of ['a', 'b', 'c', 'c', 'a']) await cache.get(key);
+    expect(state.reads).toEqual(['a', 'b', 'c', 'a']);
+  });
+
+  it('reads a known key again at once while a flood of unknown ones waits, of which few are read', async () => {
+    const stuck = Promise.withResolvers<null>();
+    const { state, cache } = setUp((key) => (key === 'known' ? Promise.resolve('value') : stuck.promise));
+    await cache.get('known');
+    const flood = ['a', 'b', 'c'].map((key) => cache.get(key));
+    await expect(cache.get('d')).rejects.toThrow(expect.objectContaining({ code: 'store_unavailable' }));
     state.atMs = 1000;
-    expect(await cache.get('a')).toBeNull();
-    expect(await cache.get('a')).toBeNull();
-    expect(state.reads).toHaveLength(4);
+    expect(await cache.get('known')).toBe('value');
+    expect(state.reads).toEqual(['known', 'a', 'known']);
+    stuck.resolve(null);
+    expect(await Promise.all(flood)).toEqual([null, null, null]);
+    expect(state.reads).toEqual(['known', 'a', 'known', 'b', 'c']);
+  });
+
+  it('refuses an unknown key that waited too long, and reads the next', async () => {
+    const stuck = Promise.withResolvers<string>();
+    const { state, cache } = setUp(() => stuck.promise);
+    const [first, late] = [cache.get('a'), cache.get('b')];
+    state.atMs = 1001;
+    const next = cache.get('c');
+    stuck.resolve('value');
+    await expect(late).rejects.toThrow(expect.objectContaining({ code: 'store_unavailable' }));
+    expect([await first, await next, await cache.get('d')]).toEqual(['value', 'value', 'value']);
   });
 
   it('stays within its size and drops the least recently used', async () => {

@@ -10,6 +10,7 @@ import {
   FreshCache,
   type KeyLookup,
   type KeyRecord,
+  MissGate,
   runtimeOf,
   type TenantConfig,
   type TenantConfigs,
@@ -20,7 +21,7 @@ import type { Sealing, Secrets } from '../seal/sealing.ts';
 import { ConfigRows } from './config-rows.ts';
 
 export interface ConfigsOptions {
-  /** On the role `tk_lookup`. */
+  /** On the role `tk_lookup`, with more than two connections. */
   readonly database: Database;
   readonly sealing: Sealing;
   readonly clock: Clock;
@@ -38,17 +39,31 @@ export interface Configs {
 }
 
 const STALE_MS = 5_000;
+const MISSING_MS = 1_000;
 const ENTRIES_MAX = 20_000;
+/** Pools have more connections than this: what is known is read on the others. */
+const MISSES_MAX = 2;
+const MISSES_WAITING_MAX = 5_000;
+const MISS_WAIT_MS = 2_000;
 const NOTE_EVERY_MS = 60_000;
 
-/** Configuration for processes that serve: read through caches, at most 5 s old, each bounded. */
+/**
+ * Configuration for processes that serve: read through caches, at most 5 s old, each bounded. What does not exist is
+ * remembered for a second, and names that are not known here take two connections at most, so that whoever makes
+ * names up does not keep the known from being read again.
+ */
 export function openConfigs(options: ConfigsOptions): Configs {
   const rows = new ConfigRows(options.database);
+  const { clock, entriesMax = ENTRIES_MAX } = options;
+  const gate = { runningMax: MISSES_MAX, waitingMax: MISSES_WAITING_MAX, waitMs: MISS_WAIT_MS };
+  const missGate = new MissGate({ clock, ...gate });
   const cache = <Key extends string, Value>(load: (key: Key) => Promise<Value | null>) =>
     new FreshCache<Key, Value>({
-      clock: options.clock,
+      clock,
       staleMs: STALE_MS,
-      entriesMax: options.entriesMax ?? ENTRIES_MAX,
+      missingMs: MISSING_MS,
+      entriesMax,
+      missGate,
       load,
     });
   return {
