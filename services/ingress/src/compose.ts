@@ -23,7 +23,7 @@ import { RunWaiters } from './runs/run-waiters.ts';
 
 /** Builds an ingress: pools → stores → Redis → NATS → use cases → listeners. */
 export async function compose(config: IngressConfig, kit: Kit): Promise<Service> {
-  const { clock, logger } = kit;
+  const { bootId, clock, crashPoints, ids, logger } = kit;
   const counts = intakeMetrics(kit.metrics);
   const stores = openStores(config, kit);
   const links = await openLinks(config, kit);
@@ -31,29 +31,29 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
   const { live, redis, bus, jobs } = links;
   const queued = new QueuedEstimate();
   const acceptMessage = new AcceptMessage({
-    ...kit,
-    nodeId: kit.bootId,
-    intake,
-    queued,
+    ...{ clock, crashPoints, ids, intake, queued },
+    nodeId: bootId,
     wakeUps: links.wakeUps,
     partitionOf: (slot) => slots.partitionOf(slot),
     observe: counts.batch,
   });
   const rateLimits = new RedisRateLimits({ link: redis, clock, nodes: () => nodes.count });
   const access = new Access({
-    ...stores,
+    ...{ clock, keys: stores.keys, tenants: stores.tenants },
     pepper: config.keyPepper,
     operatorToken: config.operatorKey ?? null,
-    clock,
     countFailure: counts.authFailed,
   });
   const waiters = new RunWaiters({ runs: stores.runs, live, clock, logger, waitersMax: config.waitersMax });
   const open = kit.metrics.gauge('streams_open');
   const opened = (count: number) => open.set(count, { kind: 'run' });
-  const streams = new RunStreams({ ...kit, live, waiters, access, opened, streamsMax: config.streamsMax });
+  const streams = new RunStreams({
+    ...{ access, clock, ids, live, logger, opened, waiters },
+    streamsMax: config.streamsMax,
+  });
 
   const server = { logger, metrics: kit.metrics, readJson: jsonReader(counts.repaired) };
-  const publicApp = createPublicApp({ ...server, requestIdPrefix: `req-${kit.bootId.slice(-12)}` }, kit.readiness, {
+  const publicApp = createPublicApp({ ...server, requestIdPrefix: `req-${bootId.slice(-12)}` }, kit.readiness, {
     ...stores,
     ...links,
     access,
@@ -67,11 +67,11 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     openAccounts: new OpenAccounts(),
     announceEnd: announceEnd({ ...links, slots, clock, settled: kit.metrics.counter('events_settled_total') }),
   });
-  const internal = { ...server, requestIdPrefix: `adm-${kit.bootId.slice(-12)}` };
+  const internal = { ...server, requestIdPrefix: `adm-${bootId.slice(-12)}` };
   const internalApp = createInternalApp(internal, kit.readiness, { ...stores.admin, access });
 
   return new IngressService({
-    ...kit,
+    ...{ clock, ids, logger },
     listeners: [
       { app: publicApp, at: { host: config.host, port: config.port } },
       { app: internalApp, at: { host: config.internalHost, port: config.internalPort } },
@@ -118,7 +118,7 @@ function openStores(config: IngressConfig, kit: Kit) {
     slots: new SlotMap(ownership),
     nodes: new IngressCount(cluster),
     node: new NodeRow({
-      ...kit,
+      ...{ ids, logger, bootId: kit.bootId, version: kit.version },
       store: ownership,
       name: kit.nodeName,
       pid: process.pid,
