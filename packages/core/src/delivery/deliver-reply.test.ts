@@ -4,8 +4,8 @@ import type { AccountId, BootId, LaneRef, MessageId } from '../ids.ts';
 import type { DeliverySettlement, DueDelivery, OwnSend } from '../ports/delivery.ts';
 import type { CommitRequest } from '../ports/lane.ts';
 import { Lease } from '../session/lease.ts';
-import { noCounter, noHistogram, noLog, RecordedCounter, turnOf } from '../session/turn.fixture.ts';
-import { SeededIds, settled, VirtualClock } from '../testing/index.ts';
+import { noCounter, noHistogram, turnOf } from '../session/turn.fixture.ts';
+import { recordingCounter, SeededIds, settled, silentLogger, VirtualClock } from '../testing/index.ts';
 import { ReplyDeliverer, type SentReply } from './deliver-reply.ts';
 
 const account = 'account' as AccountId;
@@ -17,7 +17,7 @@ class Scene {
   readonly pending: DueDelivery[] = [];
   readonly sends: { readonly delivery: DueDelivery; readonly answer: (sent: SentReply) => void }[] = [];
   readonly settlements: DeliverySettlement[] = [];
-  readonly staleFences = new RecordedCounter();
+  readonly staleFences = recordingCounter('at');
   readonly lease = new Lease(this.clock, { leaseMs: 3000, marginMs: 500 });
   ownSends: OwnSend[] = [];
   claimFails = false;
@@ -31,7 +31,7 @@ class Scene {
   constructor(limits: { readonly sendsMax?: number; readonly sendsPerAccountMax?: number } = {}) {
     this.lease.renewed(0);
     this.deliverer = new ReplyDeliverer({
-      ...{ bootId: 'me' as BootId, clock: this.clock, ids: new SeededIds(), log: noLog, lease: this.lease },
+      ...{ bootId: 'me' as BootId, clock: this.clock, ids: new SeededIds(), log: silentLogger, lease: this.lease },
       ...{ sendsMax: 10, sendsPerAccountMax: 5, ...limits },
       partitions: () => [0],
       laneIsBusy: (laneId) => this.busyLanes.has(laneId),
@@ -229,7 +229,7 @@ describe('sending', () => {
     commit(scene, 1, 'sending');
     await settled();
     await scene.answer(0);
-    expect(scene.staleFences.seen).toEqual({ 'at=settle': 1 });
+    expect(scene.staleFences.seen).toEqual({ settle: 1 });
   });
 });
 

@@ -10,8 +10,9 @@ import type { LaneId } from '../ids.ts';
  */
 export class ClaimedOrds {
   readonly #generationMax: number;
-  #young = new Map<string, LaneId>();
-  #old = new Map<string, LaneId>();
+  /** By number: ords stay below 2^53, and numbers are found faster than texts. */
+  #young = new Map<number, LaneId>();
+  #old = new Map<number, LaneId>();
 
   constructor(generationMax: number) {
     this.#generationMax = generationMax;
@@ -22,16 +23,17 @@ export class ClaimedOrds {
       this.#old = this.#young;
       this.#young = new Map();
     }
-    this.#young.set(ord, laneId);
+    this.#young.set(Number(ord), laneId);
   }
 
   has(laneId: LaneId, ord: string): boolean {
-    return this.#young.get(ord) === laneId || this.#old.get(ord) === laneId;
+    const key = Number(ord);
+    return this.#young.get(key) === laneId || this.#old.get(key) === laneId;
   }
 
   /** The event went back to its queue. */
   forget(ord: string): void {
-    this.#young.delete(ord);
-    this.#old.delete(ord);
+    this.#young.delete(Number(ord));
+    this.#old.delete(Number(ord));
   }
 }

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { BootId } from '../ids.ts';
 import type { HandBackRequest, RunningTurn } from '../ports/lane.ts';
 import type { LockAnswer, WakeUp } from '../ports/signals.ts';
-import { SeededIds, VirtualClock } from '../testing/index.ts';
+import { recordingCounter, SeededIds, silentLogger, VirtualClock } from '../testing/index.ts';
 import { TurnKeeper } from './keep-turns.ts';
 import { Scheduler } from './scheduler.ts';
-import { noLog, RecordedCounter, turnOf } from './turn.fixture.ts';
+import { turnOf } from './turn.fixture.ts';
 import { Turns } from './turn.ts';
 
 const me = 'me' as BootId;
@@ -24,9 +24,9 @@ function scene() {
   const handedBack: HandBackRequest[] = [];
   const woken: WakeUp[] = [];
   const world = { running: [] as RunningTurn[], locks: [] as LockAnswer[], handBack: true };
-  const staleFences = new RecordedCounter();
+  const staleFences = recordingCounter('at');
   const keeper = new TurnKeeper({
-    ...{ bootId: me, turns, scheduler, log: noLog, staleFences, partitionOf: () => 3 },
+    ...{ bootId: me, turns, scheduler, log: silentLogger, staleFences, partitionOf: () => 3 },
     wakeUps: { wake: (_partition, some) => woken.push(...some) },
     locks: { renew: async () => world.locks },
     store: {
@@ -66,7 +66,7 @@ describe('the poll', () => {
     await keeper.poll();
     expect(await ended.end).toEqual({ how: 'lost' });
     expect(turns.atWork()).toEqual([goesOn.claimed]);
-    expect(staleFences.seen).toEqual({ 'at=poll': 1 });
+    expect(staleFences.seen).toEqual({ poll: 1 });
   });
 });
 

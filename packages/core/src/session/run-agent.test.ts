@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { AppError, StoreError } from '../errors.ts';
 import type { AgentConfig } from '../ports/configs.ts';
-import { SeededIds, VirtualClock } from '../testing/index.ts';
+import { SeededIds, silentLogger, VirtualClock } from '../testing/index.ts';
 import type { AgentCall, AgentReply, AgentRuntime } from './agent.ts';
 import { runAgent } from './run-agent.ts';
-import { noLog, RecordedStream, turnOf } from './turn.fixture.ts';
+import { RecordedStream, turnOf } from './turn.fixture.ts';
 import { Turns } from './turn.ts';
 import { TurnStream } from './turn-stream.ts';
 
@@ -19,7 +19,13 @@ function scene(run: AgentRuntime['run'], get: () => Promise<AgentConfig | null> 
   const firstTextMs: number[] = [];
   const options = {
     ...{ agents: { get }, runtimes: { echo: { run }, openai: { run } }, stream: new TurnStream(live, clock) },
-    ...{ clock, ids, log: noLog, transcriptBefore: async () => [], onFirstText: (ms: number) => firstTextMs.push(ms) },
+    ...{
+      clock,
+      ids,
+      log: silentLogger,
+      transcriptBefore: async () => [],
+      onFirstText: (ms: number) => firstTextMs.push(ms),
+    },
   };
   const turns = new Turns({
     ...{ clock, ids, turnMsMax: 60_000, inactiveMsMax: 60_000 },

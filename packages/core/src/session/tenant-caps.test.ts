@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TenantId } from '../ids.ts';
-import { settled, VirtualClock } from '../testing/index.ts';
+import { settled, silentLogger, VirtualClock } from '../testing/index.ts';
 import { TenantCaps } from './tenant-caps.ts';
-import { noLog } from './turn.fixture.ts';
 
 const acme = 'acme' as TenantId;
 
@@ -10,7 +9,7 @@ function capsOf(slots: number | null | Error) {
   const clock = new VirtualClock();
   const reads: TenantId[] = [];
   const caps = new TenantCaps({
-    ...{ clock, log: noLog },
+    ...{ clock, log: silentLogger },
     turnSlotsOf: async (tenantId) => {
       reads.push(tenantId);
       if (slots instanceof Error) throw slots;

@@ -1,6 +1,6 @@
 import type { AgentId, EventId, LaneId, SessionId, TenantId, TurnId } from '../ids.ts';
 import type { ClaimedTurn } from '../ports/lane.ts';
-import type { Counter, Histogram, Logger } from '../ports/runtime.ts';
+import type { Counter, Histogram } from '../ports/runtime.ts';
 import type { LiveEvent, LiveStream } from '../ports/signals.ts';
 
 /** A claimed turn of one event; its ids are UUIDs that end in `n`. */
@@ -57,27 +57,5 @@ export class RecordedStream implements LiveStream {
   }
 }
 
-/** Counts by labels, as `at=commit`. */
-export class RecordedCounter implements Counter {
-  readonly seen: Record<string, number> = {};
-
-  inc(labels: Readonly<Record<string, string>> = {}, by = 1): void {
-    const name = Object.entries(labels)
-      .map(([label, value]) => `${label}=${value}`)
-      .join(',');
-    this.seen[name] = (this.seen[name] ?? 0) + by;
-  }
-}
-
 export const noCounter: Counter = { inc: () => undefined };
 export const noHistogram: Histogram = { observe: () => undefined };
-
-const quiet = () => undefined;
-export const noLog: Logger = {
-  debug: quiet,
-  info: quiet,
-  warn: quiet,
-  error: quiet,
-  failed: quiet,
-  child: () => noLog,
-};

@@ -1,11 +1,12 @@
 import type { Clock, Ids } from '../../clock.ts';
 import type { BootId } from '../../ids.ts';
-import type { Counter, Histogram, Logger } from '../../ports/runtime.ts';
 import type { LiveStream, WakeUp } from '../../ports/signals.ts';
+import { silentLogger } from '../../testing/index.ts';
 import { TurnKeeper } from '../keep-turns.ts';
 import { LaneBatches } from '../lane-batches.ts';
 import { LaneRunner } from '../run-lane.ts';
 import { Scheduler } from '../scheduler.ts';
+import { noCounter as counter, noHistogram as histogram } from '../turn.fixture.ts';
 import { Turns } from '../turn.ts';
 import { TurnStream } from '../turn-stream.ts';
 import { type Broken, breakScheduler, breakServices } from './broken.ts';
@@ -56,7 +57,7 @@ export class ModelWorker {
     const wakeUps = {
       wake: (_: number, some: readonly WakeUp[]) => (broken.noReact ? undefined : options.wake(some)),
     };
-    const log = logTo(options.onFailure);
+    const log = { ...silentLogger, failed: options.onFailure };
     const batchMetrics = { claimBatchSize: histogram, commitBatchSize: histogram, commitSeconds: histogram };
     this.runner = new LaneRunner({
       ...{ scheduler: this.scheduler, turns: this.turns, wakeUps, ownership, clock, ids, log },
@@ -85,17 +86,9 @@ export class ModelWorker {
   }
 }
 
-const counter: Counter = { inc: () => undefined };
-const histogram: Histogram = { observe: () => undefined };
 const noStream: LiveStream = {
   connected: false,
   isWatched: () => false,
   publish: () => undefined,
   subscribe: () => () => undefined,
 };
-
-function logTo(onFailure: (error: unknown) => void): Logger {
-  const quiet = () => undefined;
-  const log: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet, failed: onFailure, child: () => log };
-  return log;
-}
