@@ -150,6 +150,7 @@ export type { TranscriptEntry, TranscriptRequest, TranscriptStore } from './port
 export { DatabaseHealth } from './recovery/database-health.ts';
 export { Leadership } from './recovery/leadership.ts';
 export { OwnerlessPartitions } from './recovery/ownerless-partitions.ts';
+export { NAME_PATTERN, parseReference, type Reference } from './reference.ts';
 export { type Repeated, repeat } from './repeat.ts';
 export type { AgentCall, AgentReply, AgentRuntime } from './session/agent.ts';
 export { combineWakeUps } from './session/combine-wake-ups.ts';

@@ -1,13 +1,11 @@
 /** Parts that several request and answer schemas share. */
+import { NAME_PATTERN } from '@turnkeeper/core';
 import { z } from 'zod';
-
-/** Names that people choose for tenants, agents and accounts (surface §1). */
-const NamePattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
 /** `default` is refused, so that it never becomes part of a session key; what looks like an id, because ids and names stand for each other. */
 export const NameSchema = z
   .string()
-  .regex(NamePattern, { error: 'a name is 1–63 of a-z, 0-9, _ and -, and begins with a letter or digit' })
+  .regex(NAME_PATTERN, { error: 'a name is 1–63 of a-z, 0-9, _ and -, and begins with a letter or digit' })
   .refine((name) => name !== 'default' && !/^(ten|agt|acc|key)_[0-9a-z]{26}$/.test(name), {
     error: 'default, and what looks like an id, cannot be a name',
   });

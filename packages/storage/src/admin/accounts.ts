@@ -5,6 +5,7 @@ import {
   type AgentId,
   AppError,
   formatId,
+  parseReference,
   type StoredAccount,
   type TenantId,
   type Written,
@@ -12,7 +13,7 @@ import {
 import { sql } from 'kysely';
 import type { QueryBuilder, RowOf } from '../read/queries.ts';
 import type { TenantSeal } from '../seal/sealing.ts';
-import { byReference, selectAgents } from './agents.ts';
+import { selectAgents } from './agents.ts';
 import { audited, type ChangeContext, fieldsOf, invalidConfig, refuseExisting, vanished } from './change.ts';
 
 /** Accounts with the version that their pointer names. */
@@ -91,8 +92,9 @@ function shownOf({ agentId, ...config }: StoredAccount): object {
 }
 
 async function configOf({ run, build, tenantId }: ChangeContext, draft: AccountDraft): Promise<StoredAccount> {
-  const { by, value } = byReference('agt', draft.agent);
-  const [agent] = await run(selectAgents(build, tenantId).where(`a.${by}`, '=', value));
+  const named = parseReference(draft.agent, 'agt');
+  const [agent] =
+    named === null ? [] : await run(selectAgents(build, tenantId).where(`a.${named.by}`, '=', named.value));
   if (!agent) throw invalidConfig('/agent', 'agent_not_found', 'The tenant has no agent of this name or id.');
   return { agentId: agent.id, channel: draft.channel, options: draft.options };
 }

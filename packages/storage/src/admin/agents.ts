@@ -1,4 +1,4 @@
-import { type AgentDraft, type AgentId, type AgentRow, parseId, type TenantId, type Written } from '@turnkeeper/core';
+import type { AgentDraft, AgentId, AgentRow, TenantId, Written } from '@turnkeeper/core';
 import { sql } from 'kysely';
 import type { QueryBuilder, RowOf } from '../read/queries.ts';
 import type { Secrets, TenantSeal } from '../seal/sealing.ts';
@@ -31,12 +31,6 @@ export function agentOf(row: Row, seal: TenantSeal): AgentRow {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
-}
-
-/** The column and the value by which a name or a public id is looked up. */
-export function byReference(prefix: 'agt' | 'acc', reference: string): { by: 'id' | 'name'; value: string } {
-  const id = parseId(reference, prefix);
-  return id === null ? { by: 'name', value: reference } : { by: 'id', value: id };
 }
 
 /**

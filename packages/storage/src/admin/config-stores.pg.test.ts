@@ -170,6 +170,19 @@ describe('accounts', () => {
   });
 });
 
+describe('a reference that is neither name nor id', () => {
+  it.each(['\u0000', 'a\u0000', 'A', 'é', ''])('%j names nothing, and is asked of no database', async (reference) => {
+    const tenantId = await stage.tenant('referred');
+    const found = [
+      await stage.own.getAgent(tenantId, reference),
+      await stage.own.getAccount(tenantId, reference),
+      await stage.operator.getTenant(reference),
+      await stage.operator.getKey(tenantId, reference),
+    ];
+    expect(found).toEqual([null, null, null, null]);
+  });
+});
+
 describe('keys', () => {
   it('without a token get one, shown once; the stored hash is that of the whole token', async () => {
     const tenantId = await stage.tenant('keyed');
@@ -203,6 +216,16 @@ describe('keys', () => {
     const { change, row } = await stage.operator.putKey(tenantId, keyDraft('k'), 'operator:test');
     expect(change.fields).toEqual([{ pointer: '/scopes', before: ['runs:read'] }]);
     expect(row.scopes).toHaveLength(10);
+  });
+
+  it('are one when several make it at once, and its token is shown by one of them', async () => {
+    const tenantId = await stage.tenant('key-race');
+    const puts = await Promise.all(
+      Array.from({ length: 6 }, () => stage.operator.putKey(tenantId, keyDraft('ci'), 'operator:test')),
+    );
+    expect(new Set(puts.map(({ row }) => row.keyId)).size).toBe(1);
+    expect(puts.map(({ change }) => change.result).sort()).toEqual(['created', ...Array(5).fill('unchanged')]);
+    expect(puts.filter(({ token }) => token !== null)).toHaveLength(1);
   });
 
   it('cannot take the id of another key, not even of another tenant', async () => {
@@ -313,10 +336,11 @@ describe('configs', () => {
     expect(await seen()).toEqual([2, 'suspended', false]);
   });
 
-  it('find a thing that is made right after it was missed', async () => {
+  it('find a thing that is made a moment after it was missed', async () => {
     const tenantId = await stage.tenant('late');
     expect(await stage.configs.agents.byName(tenantId, 'main')).toBeNull();
     await stage.own.putAgent(tenantId, echoAgent('main'), OWN);
+    await stage.clock.advance(1_000);
     expect((await stage.configs.agents.byName(tenantId, 'main'))?.name).toBe('main');
   });
 

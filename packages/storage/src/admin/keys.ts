@@ -48,8 +48,10 @@ export type WrittenKey = Written<KeyRow> & { readonly token: string | null };
 /** Makes a key or changes one in place: keys have no versions. @throws AppError `config_invalid` when another key has this id */
 export async function putKey(context: ChangeContext, draft: KeyDraft, pepper: string): Promise<WrittenKey> {
   const { run, build, tenantId } = context;
+  // a key that is not there yet cannot be locked: its tenant is, so that puts of one name come one after the other
+  await run(build.selectFrom('tk.tenants').select('id').where('id', '=', tenantId).forNoKeyUpdate());
   const byName = selectKeys(build, tenantId).where('k.name', '=', draft.name);
-  const [known] = await run(byName.forUpdate());
+  const [known] = await run(byName);
   const made = known || draft.token !== null ? null : makeApiToken('tenant', randomBytes(TOKEN_RANDOM_BYTES)).token;
   const token = draft.token ?? made;
   const wanted: Wanted = {

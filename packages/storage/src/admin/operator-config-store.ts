@@ -5,9 +5,11 @@ import {
   type Ids,
   type KeyDraft,
   type KeyRow,
+  NAME_PATTERN,
   type OperatorWrites,
   type Page,
   type PageRequest,
+  parseReference,
   type TenantDraft,
   type TenantId,
   type TenantRow,
@@ -21,7 +23,7 @@ import { putAgent } from './agents.ts';
 import { below, type ChangeContext, vanished } from './change.ts';
 import { keyOf, putKey, selectKeys, type WrittenKey } from './keys.ts';
 import { placeOf } from './tenant-config-store.ts';
-import { changeTenant, insertTenant, selectTenants, tenantOf, tenantReference } from './tenants.ts';
+import { changeTenant, insertTenant, selectTenants, tenantOf } from './tenants.ts';
 
 export interface OperatorConfigStoreOptions {
   /** On the role `tk_admin`. */
@@ -89,12 +91,15 @@ export class OperatorConfigStore implements OperatorWrites {
   }
 
   async getTenant(reference: string): Promise<TenantRow | null> {
-    const { by, value } = tenantReference(reference);
-    const [row] = await runQuery(this.#options.database, selectTenants(this.#build).where(`t.${by}`, '=', value));
+    const named = parseReference(reference, 'ten');
+    if (named === null) return null;
+    const query = selectTenants(this.#build).where(`t.${named.by}`, '=', named.value);
+    const [row] = await runQuery(this.#options.database, query);
     return row ? tenantOf(row) : null;
   }
 
   async getKey(tenantId: TenantId, name: string): Promise<KeyRow | null> {
+    if (!NAME_PATTERN.test(name)) return null;
     const query = selectKeys(this.#build, tenantId).where('k.name', '=', name);
     const [row] = await runQuery(this.#options.database, query);
     return row ? keyOf(row) : null;

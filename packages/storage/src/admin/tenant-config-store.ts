@@ -9,6 +9,7 @@ import {
   type Ids,
   type Page,
   type PageRequest,
+  parseReference,
   type TenantId,
   type TenantWrites,
   type WriteOptions,
@@ -20,7 +21,7 @@ import { pageOf } from '../read/page.ts';
 import { asTenant, type QueryBuilder, queryBuilder } from '../read/queries.ts';
 import type { Sealing, TenantSeal } from '../seal/sealing.ts';
 import { accountOf, putAccount, selectAccounts } from './accounts.ts';
-import { agentOf, byReference, putAgent, selectAgents } from './agents.ts';
+import { agentOf, putAgent, selectAgents } from './agents.ts';
 import type { ChangeContext } from './change.ts';
 import { selectTenants } from './tenants.ts';
 
@@ -71,14 +72,18 @@ export class TenantConfigStore implements TenantWrites {
   }
 
   async getAgent(tenantId: TenantId, reference: string): Promise<AgentRow | null> {
-    const { by, value } = byReference('agt', reference);
-    const [row] = await this.#read(tenantId, selectAgents(this.#build, tenantId).where(`a.${by}`, '=', value));
+    const named = parseReference(reference, 'agt');
+    if (named === null) return null;
+    const query = selectAgents(this.#build, tenantId).where(`a.${named.by}`, '=', named.value);
+    const [row] = await this.#read(tenantId, query);
     return row ? agentOf(row, await this.#sealOf(tenantId)) : null;
   }
 
   async getAccount(tenantId: TenantId, reference: string): Promise<AccountRow | null> {
-    const { by, value } = byReference('acc', reference);
-    const [row] = await this.#read(tenantId, selectAccounts(this.#build, tenantId).where(`a.${by}`, '=', value));
+    const named = parseReference(reference, 'acc');
+    if (named === null) return null;
+    const query = selectAccounts(this.#build, tenantId).where(`a.${named.by}`, '=', named.value);
+    const [row] = await this.#read(tenantId, query);
     return row ? accountOf(row, await this.#sealOf(tenantId)) : null;
   }
 

@@ -2,7 +2,6 @@ import {
   type ConfigChange,
   completeLimits,
   differencesOf,
-  parseId,
   type TenantDraft,
   type TenantId,
   type TenantRow,
@@ -30,12 +29,6 @@ export function tenantOf(row: Row): TenantRow {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
-}
-
-/** The column and the value by which a name or a public id is looked up. */
-export function tenantReference(reference: string): { by: 'id' | 'name'; value: string } {
-  const id = parseId(reference, 'ten');
-  return id === null ? { by: 'name', value: reference } : { by: 'id', value: id };
 }
 
 /** Inserts a tenant unless its name is taken; version 0 says that it was made in this very transaction. */

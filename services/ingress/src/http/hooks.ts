@@ -10,6 +10,7 @@ import {
   type Clock,
   cleanJson,
   cleanText,
+  NAME_PATTERN,
   parseId,
   type TenantConfig,
   type TenantConfigs,
@@ -130,9 +131,10 @@ async function findAccount(
     if (tenant !== null && account !== null) return { tenant, account };
     throw noHook();
   }
-  const mark = reference.indexOf('.');
-  const tenant = mark < 0 ? null : await tenants.byName(reference.slice(0, mark));
-  const account = tenant === null ? null : await accounts.byName(tenant.tenantId, reference.slice(mark + 1));
+  const [tenantName = '', accountName = '', ...more] = reference.split('.');
+  if (more.length > 0 || !NAME_PATTERN.test(tenantName) || !NAME_PATTERN.test(accountName)) throw noHook();
+  const tenant = await tenants.byName(tenantName);
+  const account = tenant === null ? null : await accounts.byName(tenant.tenantId, accountName);
   if (tenant !== null && account !== null) return { tenant, account };
   throw noHook();
 }

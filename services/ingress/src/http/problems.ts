@@ -1,4 +1,4 @@
-import { AppError, type HttpErrorCode, type Logger } from '@turnkeeper/core';
+import { AppError, type HttpErrorCode, type Logger, StoreError } from '@turnkeeper/core';
 import { HTTP_ERRORS, type Problem } from '@turnkeeper/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
@@ -11,7 +11,7 @@ export type SendProblem = (error: unknown, request: FastifyRequest, reply: Fasti
 export function problemSender(logger: Logger): SendProblem {
   return (error, request, reply) => {
     const known = knownError(error);
-    if (known === null || known.code === 'internal') {
+    if (known === null || known.code === 'internal' || known === STORE_FAULTS.row) {
       logger.failed(error, { requestId: request.id, route: request.routeOptions.url }, 'request failed');
     }
     const problem = problemOf(known ?? INTERNAL, request.id);
@@ -52,6 +52,12 @@ export function problemOf(error: KnownError, requestId: string): Problem {
 
 const INTERNAL: KnownError = { code: 'internal', message: 'something went wrong here; quote the requestId' };
 
+/** What a store says is for our log: it tells of tables and states. */
+const STORE_FAULTS = {
+  row: { code: 'invalid_field', message: 'a value of the request cannot be stored' },
+  away: { code: 'store_unavailable', message: 'the store does not answer; try again' },
+} as const satisfies Readonly<Record<string, KnownError>>;
+
 /** The framework's own refusals, by its stable codes. Any other of its 4xx is a request that we cannot read. */
 const FRAMEWORK_CODES: Readonly<Record<string, KnownError>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: { code: 'body_too_large', message: 'the body is larger than 1 MiB' },
@@ -61,6 +67,7 @@ const FRAMEWORK_CODES: Readonly<Record<string, KnownError>> = {
 };
 
 function knownError(error: unknown): KnownError | null {
+  if (error instanceof StoreError) return STORE_FAULTS[error.failure === 'row' ? 'row' : 'away'];
   if (error instanceof AppError) return isHttpCode(error.code) ? { ...pick(error), code: error.code } : null;
   if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return null;
   const framework = FRAMEWORK_CODES[String(error.code)];

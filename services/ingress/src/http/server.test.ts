@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { connect } from 'node:net';
+import { StoreError } from '@turnkeeper/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { listen } from './listeners.ts';
@@ -22,12 +23,15 @@ describe('every answer', () => {
     ['GET', '/v1/runs?status=fine', '400 unsupported_param'],
     ['GET', '/v1/runs?color=red', '400 unsupported_param'],
     ['GET', '/v1/runs?agentId=nobody', '404 agent_not_found'],
+    ['GET', '/v1/runs?agentId=%00', '404 agent_not_found'],
     ['POST', '/v1/runs/run_nothing/cancel', '404 run_not_found'],
     ['POST', '/v1/runs/run_nothing/cancel?x=1', '400 unsupported_param'],
     ['GET', '/v1/runs/run_nothing/events', '404 run_not_found'],
     ['GET', '/v1/events/evt_nothing/timeline', '404 run_not_found'],
     ['POST', '/hooks/acc_nothing', '404 not_found'],
     ['POST', '/hooks/nobody.nothing', '404 not_found'],
+    ['POST', '/hooks/%00.nothing', '404 not_found'],
+    ['POST', '/hooks/demo.%00', '404 not_found'],
   ] as const)('to %s %s is a problem document with its id', async (method, url, expected) => {
     const answer = await new TestPorts().app().inject({ method, url, headers: { authorization } });
     expect(`${answer.statusCode} ${answer.json().code}`).toBe(expected);
@@ -69,6 +73,17 @@ describe('every answer', () => {
     expect(answer.body).not.toContain('secret detail');
     expect(ports.logged).toHaveLength(1);
   });
+});
+
+it.each([
+  ['row', '22021', '400 invalid_field'],
+  ['unknown', '08006', '503 store_unavailable'],
+] as const)('what a store says of a failure (%s) is told to no caller', async (failure, state, expected) => {
+  const app = new TestPorts().app();
+  app.get('/fault', () => Promise.reject(new StoreError({ failure, state, message: `Postgres answered ${state}` })));
+  const answer = await app.inject('/fault');
+  expect(`${answer.statusCode} ${answer.json().code}`).toBe(expected);
+  expect(answer.body).not.toMatch(/Postgres|22021|08006/);
 });
 
 describe('what is no request', () => {

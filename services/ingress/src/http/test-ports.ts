@@ -186,6 +186,12 @@ export class TestPorts {
     return Promise.reject(new StoreError({ failure: 'unknown', state: '08006', message: 'away' }));
   }
 
+  /** As Postgres, which takes no text with U+0000. */
+  #askFor<T>(text: string, answer: () => T): Promise<T> {
+    if (!text.includes('\0')) return this.#ask(answer);
+    return Promise.reject(new StoreError({ failure: 'row', state: '22021', message: 'no such text' }));
+  }
+
   #accept(items: readonly AcceptItem[]): Promise<AcceptResult[]> {
     return this.#ask(() => items.map((item) => this.#acceptOne(item)));
   }
@@ -231,7 +237,8 @@ export class TestPorts {
   #tenantConfigs() {
     return {
       get: (id: TenantId) => this.#ask(() => this.tenants.get(id) ?? null),
-      byName: (name: string) => this.#ask(() => [...this.tenants.values()].find((one) => one.name === name) ?? null),
+      byName: (name: string) =>
+        this.#askFor(name, () => [...this.tenants.values()].find((one) => one.name === name) ?? null),
     };
   }
 
@@ -239,14 +246,16 @@ export class TestPorts {
     const all = [agentOf(mainAgentId, 'main'), agentOf(otherAgentId, 'other')];
     return {
       get: (_tenant: TenantId, id: AgentId) => this.#ask(() => all.find((one) => one.agentId === id) ?? null),
-      byName: (_tenant: TenantId, name: string) => this.#ask(() => all.find((one) => one.name === name) ?? null),
+      byName: (_tenant: TenantId, name: string) =>
+        this.#askFor(name, () => all.find((one) => one.name === name) ?? null),
     };
   }
 
   #accountConfigs() {
     return {
       get: (_tenant: TenantId, id: AccountId) => this.#ask(() => (id === hookAccountId ? hookAccount : null)),
-      byName: (_tenant: TenantId, name: string) => this.#ask(() => (name === hookAccount.name ? hookAccount : null)),
+      byName: (_tenant: TenantId, name: string) =>
+        this.#askFor(name, () => (name === hookAccount.name ? hookAccount : null)),
       locate: (id: AccountId) => this.#ask(() => (id === hookAccountId ? tenantId : null)),
     };
   }

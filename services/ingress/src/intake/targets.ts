@@ -6,7 +6,8 @@ import {
   type AgentConfigs,
   type AgentId,
   AppError,
-  parseId,
+  parseReference,
+  type Reference,
   type TenantId,
 } from '@turnkeeper/core';
 
@@ -53,18 +54,30 @@ export class Targets {
 
   /** An agent by its id or name. @throws AppError `agent_not_found`; StoreError */
   async agent(tenantId: TenantId, reference: string): Promise<AgentConfig> {
-    const id = parseId<AgentId>(reference, 'agt');
-    const agent = await (id === null ? this.#agents.byName(tenantId, reference) : this.#agents.get(tenantId, id));
+    const agent = await lookUp(this.#agents, tenantId, parseReference<AgentId>(reference, 'agt'));
     if (agent === null) throw missing('agent_not_found');
     return agent;
   }
 
   async #account(tenantId: TenantId, reference: string): Promise<AccountConfig> {
-    const id = parseId<AccountId>(reference, 'acc');
-    const account = await (id === null ? this.#accounts.byName(tenantId, reference) : this.#accounts.get(tenantId, id));
+    const account = await lookUp(this.#accounts, tenantId, parseReference<AccountId>(reference, 'acc'));
     if (account === null) throw missing('account_not_found');
     return account;
   }
+}
+
+interface Lookup<Id, Config> {
+  get(tenantId: TenantId, id: Id): Promise<Config | null>;
+  byName(tenantId: TenantId, name: string): Promise<Config | null>;
+}
+
+async function lookUp<Id extends string, Config>(
+  configs: Lookup<Id, Config>,
+  tenantId: TenantId,
+  named: Reference<Id> | null,
+): Promise<Config | null> {
+  if (named === null) return null;
+  return named.by === 'id' ? configs.get(tenantId, named.value) : configs.byName(tenantId, named.value);
 }
 
 function missing(code: 'agent_not_found' | 'account_not_found'): AppError {
