@@ -1,12 +1,10 @@
-import { AppError, type Clock, type Ids, type Logger, StoreError } from '@turnkeeper/core';
+import type { Clock, Ids, Logger } from '@turnkeeper/core';
 import type { Metrics } from '@turnkeeper/platform/telemetry';
-import { checkRoles, checkSchema, type Database, openDatabase, type Role } from '@turnkeeper/storage';
+import { type Database, openDatabase, type Role, untilReady } from '@turnkeeper/storage';
 
 const SMALL_POOL = 2;
 /** Names that are not known here take two; the others are for what is. */
 const LOOKUP_POOL = 4;
-const RETRY_BASE_MS = 100;
-const RETRY_CAP_MS = 2_000;
 
 /** One pool per role: what a connection may see is fixed when it is opened. */
 export class Databases implements AsyncDisposable {
@@ -50,25 +48,9 @@ export class Databases implements AsyncDisposable {
     });
   }
 
-  /**
-   * Waits until the database answers, then makes sure that it fits this program and binds it.
-   * @throws AppError `schema_mismatch`, or `internal` for a login that sees every tenant
-   */
-  async ready({ clock, ids, logger }: { clock: Clock; ids: Ids; logger: Logger }, signal: AbortSignal): Promise<void> {
-    for (let failures = 0; ; failures++) {
-      try {
-        await checkSchema(this.engine);
-        for (const database of this.#all) await checkRoles(database);
-        return;
-      } catch (error) {
-        if (!(error instanceof StoreError)) throw error;
-        if (signal.aborted)
-          throw new AppError({ code: 'store_unavailable', message: 'the database does not answer', cause: error });
-        if (failures === 0) logger.failed(error, {}, 'the database does not answer; waiting for it');
-      }
-      const pauseMs = Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** failures);
-      await clock.sleep(pauseMs * (0.5 + ids.random() / 2), signal);
-    }
+  /** Waits for the database and checks that it fits. @throws AppError */
+  ready(parts: { readonly clock: Clock; readonly ids: Ids; readonly logger: Logger }, signal: AbortSignal) {
+    return untilReady([this.engine, this.api, this.lookup, this.admin], parts, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

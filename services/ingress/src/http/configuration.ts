@@ -27,10 +27,9 @@ import type {
   Tenant,
   TenantBody,
 } from '@turnkeeper/protocol';
+import { DEFAULT_AGENT } from '../intake/targets.ts';
 
 type Named<Body> = Body & { readonly name: string };
-
-const DEFAULT_AGENT = 'main';
 
 export function agentDraft({ name, ...settings }: Named<AgentBody>): AgentDraft {
   const apiKey = settings.openai?.apiKey;

@@ -16,7 +16,8 @@ export interface Target {
   readonly account: AccountConfig | null;
 }
 
-const DEFAULT_AGENT = 'main';
+/** The agent of those who name none. */
+export const DEFAULT_AGENT = 'main';
 
 /** Finds the agent and account that a request names, by id or name. */
 export class Targets {
