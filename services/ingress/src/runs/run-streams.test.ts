@@ -1,8 +1,9 @@
-import { formatId, type MessageId, type SessionId, type TurnId } from '@turnkeeper/core';
+import { formatId, type MessageId, type SessionId, StoreError, type TurnId } from '@turnkeeper/core';
 import type { LightMyRequestResponse } from 'fastify';
 import { describe, expect, it, vi } from 'vitest';
 import { listen } from '../http/listeners.ts';
 import { TestPorts, TOKEN, tokenOf } from '../http/test-ports.ts';
+import { RunWaiters } from './run-waiters.ts';
 
 const authorization = `Bearer ${TOKEN}`;
 const turnId = '60000000-0000-7000-8000-000000000000' as TurnId;
@@ -191,6 +192,42 @@ describe('streams are bounded', () => {
     end();
     ports.say({ type: 'run.settled', data: {} });
     await Promise.all(open);
+  });
+
+  it('also when they come together', async () => {
+    const { ports, stream, end } = await setUp();
+    const answers = [stream(), stream(), stream()];
+    const refused = await Promise.race(answers);
+    expect([refused.statusCode, refused.json().code]).toEqual([429, 'too_many_streams']);
+    end();
+    ports.say({ type: 'run.settled', data: {} });
+    const codes = (await Promise.all(answers)).map(({ statusCode }) => statusCode);
+    expect(codes.sort()).toEqual([200, 200, 429]);
+    expect((await stream()).statusCode).toBe(200);
+  });
+
+  it('where too many wait they are refused before the answer begins', async () => {
+    const { ports, app, runId, stream, end } = await setUp();
+    const wait = () => app.inject({ url: `/v1/runs/${runId}?wait=30`, headers: { authorization } });
+    const waits = vi.spyOn(RunWaiters.prototype, 'wait');
+    const full = [wait(), wait(), wait()];
+    await vi.waitFor(() => expect(waits).toHaveBeenCalledTimes(3));
+    waits.mockRestore();
+    const refused = await stream();
+    expect([refused.statusCode, refused.json().code]).toEqual([429, 'too_many_waiters']);
+    end();
+    ports.say({ type: 'run.settled', data: {} });
+    await Promise.all(full);
+    expect((await stream()).statusCode).toBe(200);
+  });
+
+  it('by the store, when the end cannot be read', async () => {
+    const { stream } = await setUp();
+    const away = new StoreError({ failure: 'unknown', state: '08006', message: 'away' });
+    const place = { wait: () => Promise.reject(away), release: () => undefined };
+    vi.spyOn(RunWaiters.prototype, 'reserve').mockReturnValueOnce(place);
+    const last = read(await stream()).at(-1)?.event;
+    expect(last).toMatchObject({ type: 'stream.closing', data: { reason: 'lifetime' } });
   });
 
   it('by a drain, which says when to come back', async () => {

@@ -13,16 +13,16 @@ import {
 import type { FastifyReply } from 'fastify';
 import type { Access, Caller } from '../http/access.ts';
 import { SseConnection } from '../http/sse.ts';
-import type { RunWaiters } from './run-waiters.ts';
+import type { RunWaiters, WaiterPlace } from './run-waiters.ts';
 
 export interface RunStreamsOptions {
   readonly live: Pick<LiveStream, 'subscribe'>;
-  readonly waiters: Pick<RunWaiters, 'wait'>;
+  readonly waiters: Pick<RunWaiters, 'reserve'>;
   readonly access: Pick<Access, 'isStillValid'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Streams open at once; above it a caller is refused. */
+  /** Feeds open at once, and so streams; above it a caller is refused. */
   readonly streamsMax: number;
   /** `streams_open` of this kind. */
   readonly opened: (count: number) => void;
@@ -32,6 +32,8 @@ export interface RunStreamsOptions {
 export interface LaneFeed {
   /** Hands over what was kept, in order, and then each event as it comes. */
   follow(onEvent: (event: LiveEvent) => void): void;
+  /** Taken with the feed, so that a stream that has begun is not refused any more. */
+  readonly place: WaiterPlace;
   close(): void;
 }
 
@@ -57,25 +59,37 @@ const KEPT_EVENTS_MAX = 1_000;
 export class RunStreams {
   readonly #options: RunStreamsOptions;
   readonly #open = new Set<Open>();
+  /** From the beginning of a feed on, so that callers who come together cannot pass the bound. */
+  #feeds = 0;
   readonly #stop = new AbortController();
 
   constructor(options: RunStreamsOptions) {
     this.#options = options;
   }
 
-  /** Begins to keep a lane's events. @throws AppError `too_many_streams` */
+  /** Begins to keep a lane's events. @throws AppError `too_many_streams`, `too_many_waiters` */
   feed(lane: LaneRef): LaneFeed {
-    if (this.#open.size >= this.#options.streamsMax) throw tooMany();
+    if (this.#feeds >= this.#options.streamsMax) throw tooMany();
+    const place = this.#options.waiters.reserve();
+    this.#feeds++;
     const kept: LiveEvent[] = [];
     let onEvent = (event: LiveEvent): void => {
       if (kept.length < KEPT_EVENTS_MAX) kept.push(event);
     };
-    const close = this.#options.live.subscribe(lane, (event) => onEvent(event));
+    const unsubscribe = this.#options.live.subscribe(lane, (event) => onEvent(event));
     const follow = (handler: (event: LiveEvent) => void): void => {
       onEvent = handler;
       for (const event of kept.splice(0)) handler(event);
     };
-    return { follow, close };
+    let isOpen = true;
+    const close = (): void => {
+      if (!isOpen) return;
+      isOpen = false;
+      this.#feeds--;
+      unsubscribe();
+      place.release();
+    };
+    return { follow, place, close };
   }
 
   /** Answers with the stream of a run; the feed is closed with it. `begin` writes what comes after `stream.open`. */
@@ -101,11 +115,12 @@ export class RunStreams {
     const told = new RunTeller(connection, run);
     feed.follow((event) => told.tell(event));
     try {
-      const last = await this.#options.waiters.wait(run, this.#lifetimeMs(), gone.signal);
+      const last = await feed.place.wait(run, this.#lifetimeMs(), gone.signal);
       if (isFinal(last.status)) told.finish(last, this.#now());
       else this.#closeLater(connection);
     } catch (error) {
       this.#options.logger.failed(error, { runId: run.runId }, 'a stream ended early');
+      this.#closeLater(connection);
     } finally {
       connection.end();
     }

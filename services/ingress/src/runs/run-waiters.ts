@@ -18,6 +18,13 @@ export interface RunWaitersOptions {
   readonly waitersMax: number;
 }
 
+/** A place among those who may wait, held until it is released. */
+export interface WaiterPlace {
+  /** As `RunWaiters.wait`, but for `too_many_waiters`. */
+  wait(run: RunRecord, ms: number, signal: AbortSignal): Promise<RunRecord>;
+  release(): void;
+}
+
 /** One caller that waits for a run. */
 interface Waiter {
   readonly resolve: (run: RunRecord) => void;
@@ -73,9 +80,29 @@ export class RunWaiters {
    * @throws AppError `too_many_waiters`; StoreError when the store is away when the time is over
    */
   async wait(run: RunRecord, ms: number, signal: AbortSignal): Promise<RunRecord> {
-    if (isFinal(run.status) || ms <= 0 || this.#isDraining || signal.aborted) return run;
+    if (this.#isOver(run, ms, signal)) return run;
+    const place = this.reserve();
+    try {
+      return await place.wait(run, ms, signal);
+    } finally {
+      place.release();
+    }
+  }
+
+  /** For who must not be refused any more once it begins to wait. @throws AppError `too_many_waiters` */
+  reserve(): WaiterPlace {
     if (this.#waiting >= this.#options.waitersMax) throw tooMany();
     this.#waiting++;
+    let isHeld = true;
+    const release = () => {
+      if (isHeld) this.#waiting--;
+      isHeld = false;
+    };
+    return { wait: (run, ms, signal) => this.#wait(run, ms, signal), release };
+  }
+
+  async #wait(run: RunRecord, ms: number, signal: AbortSignal): Promise<RunRecord> {
+    if (this.#isOver(run, ms, signal)) return run;
     const timer = new AbortController();
     const { promise, resolve, reject } = Promise.withResolvers<RunRecord>();
     const waiter: Waiter = { resolve, reject };
@@ -89,7 +116,6 @@ export class RunWaiters {
       signal.removeEventListener('abort', leave);
       this.#leave(awaited, waiter);
       timer.abort();
-      this.#waiting--;
     }
   }
 
@@ -99,6 +125,10 @@ export class RunWaiters {
     for (const awaited of this.#awaited.values()) {
       for (const waiter of awaited.waiters) waiter.resolve(awaited.run);
     }
+  }
+
+  #isOver(run: RunRecord, ms: number, signal: AbortSignal): boolean {
+    return isFinal(run.status) || ms <= 0 || this.#isDraining || signal.aborted;
   }
 
   #join(run: RunRecord, waiter: Waiter): Awaited {
