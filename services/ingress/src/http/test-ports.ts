@@ -77,6 +77,8 @@ export class TestPorts {
   readonly stopped: string[] = [];
   rate: RateAnswer | null = null;
   storeIsAway = false;
+  keysAreAway = false;
+  keysAsked = 0;
   laneIsFull = false;
   cancelResult: CancelResult['result'] = 'cancelled';
 
@@ -123,7 +125,7 @@ export class TestPorts {
       },
     };
     const access = new Access({
-      keys: { find: (_kind, keyId) => this.#ask(() => this.keys.get(keyId) ?? null), noteUse: () => undefined },
+      keys: { find: (_kind, keyId) => this.#findKey(keyId), noteUse: () => undefined },
       tenants: this.#tenantConfigs(),
       pepper: PEPPER,
       operatorToken: null,
@@ -179,6 +181,13 @@ export class TestPorts {
     });
     registerHooks(app, { ...shared, ...configs, openAccounts: new OpenAccounts() });
     return app;
+  }
+
+  #findKey(keyId: string): Promise<KeyRecord | null> {
+    this.keysAsked++;
+    if (this.keysAreAway)
+      return Promise.reject(new StoreError({ failure: 'unknown', state: '08006', message: 'away' }));
+    return this.#ask(() => this.keys.get(keyId) ?? null);
   }
 
   #ask<T>(answer: () => T): Promise<T> {

@@ -230,6 +230,30 @@ describe('streams are bounded', () => {
     expect(last).toMatchObject({ type: 'stream.closing', data: { reason: 'lifetime' } });
   });
 
+  it('by the life of their key, asked for once for all its streams; a store that is away is told of once', async () => {
+    const { ports, stream, end } = await setUp();
+    const answers = [stream(), stream()];
+    await vi.waitFor(() => expect(ports.listeners.size).toBe(3));
+    const recheck = async () => {
+      const [asked, logged] = [ports.keysAsked, ports.logged.length];
+      await ports.recheck();
+      return [ports.keysAsked - asked, ports.logged.length - logged];
+    };
+    expect(await recheck()).toEqual([1, 0]);
+    ports.keysAreAway = true;
+    expect([await recheck(), await recheck()]).toEqual([
+      [1, 1],
+      [1, 0],
+    ]);
+    ports.keysAreAway = false;
+    expect(await recheck()).toEqual([1, 0]);
+    ports.keysAreAway = true;
+    expect(await recheck()).toEqual([1, 1]);
+    end();
+    ports.say({ type: 'run.settled', data: {} });
+    await Promise.all(answers);
+  });
+
   it('by a drain, which says when to come back', async () => {
     const { ports, stream, isRead } = await setUp();
     const answer = stream();

@@ -61,6 +61,7 @@ export class RunStreams {
   readonly #open = new Set<Open>();
   /** From the beginning of a feed on, so that callers who come together cannot pass the bound. */
   #feeds = 0;
+  #isStoreAway = false;
   readonly #stop = new AbortController();
 
   constructor(options: RunStreamsOptions) {
@@ -139,9 +140,18 @@ export class RunStreams {
     }
   }
 
-  /** Ends the streams whose key no longer works. */
+  /**
+   * Ends the streams whose key no longer works. Each key is asked for once, however many streams it has. While the store
+   * is away what was allowed goes on, and that is logged once.
+   */
   async recheck(): Promise<void> {
-    await Promise.all([...this.#open].map((open) => this.#recheck(open)));
+    const byKey = Map.groupBy(this.#open, ({ caller }) => `${caller.key.keyId}/${caller.tenant.tenantId}`);
+    const checks = await Promise.allSettled([...byKey.values()].map((streams) => this.#recheck(streams)));
+    const failed = checks.find((check) => check.status === 'rejected');
+    if (failed !== undefined && !this.#isStoreAway) {
+      this.#options.logger.failed(failed.reason, {}, 'open streams cannot be checked; they go on until they can');
+    }
+    this.#isStoreAway = failed !== undefined;
   }
 
   /** Tells every reader to come back elsewhere, and ends. */
@@ -150,13 +160,11 @@ export class RunStreams {
     for (const { connection } of this.#open) connection.close('drain', this.#reconnectMs(), this.#now());
   }
 
-  async #recheck({ connection, caller }: Open): Promise<void> {
-    try {
-      if (!(await this.#options.access.isStillValid(caller))) connection.close('revoked', 0, this.#now());
-    } catch (error) {
-      // the store is away: what was allowed goes on until it can be asked again
-      this.#options.logger.failed(error, {}, 'open streams could not be checked');
-    }
+  /** Streams of one key. */
+  async #recheck(streams: readonly Open[]): Promise<void> {
+    const [first] = streams;
+    if (first === undefined || (await this.#options.access.isStillValid(first.caller))) return;
+    for (const { connection } of streams) connection.close('revoked', 0, this.#now());
   }
 
   #closeLater(connection: SseConnection): void {
