@@ -53,7 +53,7 @@ async function terminateAndRestart(node: NodeProcess | undefined): Promise<void>
   await sleep(1_500);
   node.signal('SIGTERM');
   const code = await node.exited;
-  if (code !== 0) throw new Error(`${node.name} drained with exit code ${code}`);
+  if (code !== 0) throw new Error(`${node.name} drained with exit code ${code}\n${node.log.slice(-10).join('\n')}`);
   await node.restart();
 }
 

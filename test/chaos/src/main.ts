@@ -1,5 +1,5 @@
 /**
- * `npm run chaos -- [--rounds 20] [--only TEXT] [--rate 100]`: every fault under load on a cluster of two of each service, judged
+ * `npm run chaos -- [--rounds 20] [--only TEXT] [--rate 100] [--short]`: every fault under load on a cluster of two of each service, judged
  * from acceptances and sends and from the rows; then the time from the kill of a worker to the next turn of its lanes.
  * Exit code 3 when a promise was broken.
  */
@@ -13,11 +13,12 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '20' },
     only: { type: 'string', default: '' },
     rate: { type: 'string', default: '100' },
+    short: { type: 'boolean', default: false },
   },
 });
 
 await using stage = await openStage();
-for (const fault of faults(true).filter(({ name }) => name.includes(flags.only))) {
+for (const fault of faults(!flags.short).filter(({ name }) => name.includes(flags.only))) {
   const load = { ratePerSecond: Number(flags.rate), seconds: fault.seconds, lanes: 100, delayMs: 50 };
   const trial = await underLoad(stage, load, () => fault.strike(stage));
   say(`${fault.name.padEnd(44)} ${verdict(trial)}`);
