@@ -15,6 +15,8 @@ export default defineConfig({
           name: 'unit',
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
+          // properties over random scripts, beside the other gates of a verify on two cores
+          testTimeout: 60_000,
           include: ['packages/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 'scripts/*.test.ts'],
           exclude: [adapterTests],
         },
