@@ -8,7 +8,7 @@ export { PostgresIntakeStore } from './intake-store.ts';
 export { checkInvariants, type Violation } from './invariants.ts';
 export { PostgresLaneStore } from './lane-store.ts';
 export { openConfigs } from './lookup/configs.ts';
-export { checkRoles, checkSchema, migrate, SCHEMA_RANGE } from './migrate.ts';
+export { migrate, SCHEMA_RANGE } from './migrate.ts';
 export { PostgresOwnershipStore } from './ownership-store.ts';
 export { ClusterStore } from './read/cluster-store.ts';
 export { RunStore } from './read/run-store.ts';
