@@ -101,7 +101,7 @@ export type {
   TenantLimits,
 } from './ports/configs.ts';
 export type { CancelResult, ControlStore } from './ports/control.ts';
-export type { DeliverySettlement, DeliveryStore, DueDelivery, OwnSend } from './ports/delivery.ts';
+export type { ClaimDue, DeliverySettlement, DeliveryStore, DueDelivery, OwnSend } from './ports/delivery.ts';
 export type { AcceptItem, AcceptResult, EventBody, IntakeStore, QueuedCount, Source } from './ports/intake.ts';
 export type {
   ClaimedEvent,

@@ -2,8 +2,9 @@
 -- A conversation's order is its lane's (seq, n): only the head is sent, everything before it is final, or unknown without
 -- a resend to come.
 
--- pending heads of these partitions, over all tenants, with the time until they are due: ids only, as tk_sweep
-create function tk.owed_heads(p_partitions smallint[], p_limit int)
+-- pending heads of these partitions, over all tenants, but not of these accounts, with the time until they are due: ids
+-- only, as tk_sweep
+create function tk.owed_heads(p_partitions smallint[], p_limit int, p_except uuid[])
 returns table (slot smallint, tenant_id uuid, lane_id uuid, due_ms double precision)
 language sql stable security definer set search_path = pg_catalog, pg_temp as $f$
   with s as (select s.slot from tk.slots s where s.partition_id = any (p_partitions))
@@ -18,15 +19,16 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $f
           and (m.tenant_id, m.lane_id) > (w.tenant_id, w.lane_id) order by m.tenant_id, m.lane_id limit 1) n)
     select w.tenant_id, w.lane_id from w) w
   cross join lateral (
-    select m.dstate, m.ddue from tk.messages m
+    select m.dstate, m.ddue, m.account_id from tk.messages m
     where m.slot = s.slot and m.tenant_id = w.tenant_id and m.lane_id = w.lane_id and m.dstate in (0, 1, 4) and not (m.dstate = 4 and m.drecovered)
     order by m.seq, m.n limit 1) h
-  where h.dstate = 0
+  where h.dstate = 0 and not coalesce(h.account_id = any (p_except), false)
   order by due_ms limit p_limit
 $f$;
 
--- claim_due: heads of these lanes that are due → sending, before the first byte. Returns what it marked.
-create function tk.claim_due(p_tenants text, p_boot uuid, p_slot smallint[], p_tenant uuid[], p_lane uuid[])
+-- claim_due: heads of these lanes that are due, but not of these accounts → sending, before the first byte. Returns what it
+-- marked.
+create function tk.claim_due(p_tenants text, p_boot uuid, p_slot smallint[], p_tenant uuid[], p_lane uuid[], p_except uuid[])
 returns table (
   slot smallint, tenant_id uuid, lane_id uuid, seq bigint, n smallint, id uuid, account_id uuid, attempt smallint, recovered boolean, run_id uuid, turn_id uuid,
   key text, agent_id uuid, role text, body jsonb, started_at timestamptz, at timestamptz, traceparent text)
@@ -46,7 +48,7 @@ begin
     cross join lateral (
       select m.ctid c from tk.messages m
       where m.slot = q.s and m.tenant_id = q.t and m.lane_id = q.l and m.seq = h.seq and m.n = h.n and m.dstate + 0 = 0
-        and (m.ddue is null or m.ddue <= clock_timestamp())
+        and (m.ddue is null or m.ddue <= clock_timestamp()) and not coalesce(m.account_id = any (p_except), false)
       for no key update skip locked) m;
   return query
   with up as (

@@ -68,17 +68,28 @@ test('the heads of all conversations of the partitions are found, whatever their
   const other = stage.lane(await stage.tenant('globex'), 'k');
   await stage.send(other, 'c');
   await stage.commit(worker, await stage.claim(worker, other), { owed: { kind: 'send', accountId, sendNow: false } });
-  expect(await stage.deliveries.nextDueMs(ALL)).toBe(0);
+  expect(await stage.deliveries.nextDueMs(ALL, [])).toBe(0);
   const map = await stage.ownership.slotMap();
   const [first] = lanes;
   if (first === undefined) throw new Error('no lane');
   const mine = map[first.slot] ?? -1;
   const elsewhere = ALL.filter((partition) => ![...lanes, other].some((lane) => map[lane.slot] === partition));
   expect(await stage.deliveries.claimDue(worker, { partitions: elsewhere, limit: 10 })).toEqual([]);
-  expect(await stage.deliveries.nextDueMs(elsewhere)).toBeNull();
+  expect(await stage.deliveries.nextDueMs(elsewhere, [])).toBeNull();
   expect(textsOf(await stage.deliveries.claimDue(worker, { partitions: [mine], limit: 10 }))).toContain('re: a');
   expect(textsOf(await due()).length).toBeGreaterThanOrEqual(1);
   expect(await due()).toEqual([]);
+});
+
+test('rows of an account that is to wait are left alone, however they are asked for, and others found', async () => {
+  const waiting = await owing(['a']);
+  const other = freshId<AccountId>();
+  const lane = await owing(['b'], { owed: { kind: 'send', accountId: other, sendNow: false } });
+  const except = { partitions: ALL, limit: 100, exceptAccounts: [accountId] };
+  expect(await stage.deliveries.nextDueMs(ALL, [accountId, other])).toBeNull();
+  expect(await stage.deliveries.claimDue(worker, { ...except, lanes: [waiting] })).toEqual([]);
+  expect(textsOf(await stage.deliveries.claimDue(worker, except))).toEqual(['re: b']);
+  expect(textsOf(await due([waiting, lane]))).toEqual(['re: a']);
 });
 
 test('a proven refusal is due again after its pause, as the next attempt, and blocks only its conversation', async () => {
@@ -86,7 +97,7 @@ test('a proven refusal is due again after its pause, as the next attempt, and bl
   const first = await only(due([lane]));
   expect(await settle(first, { state: 'pending', afterMs: 60_000, error: { code: 'http_429' } })).toEqual([true]);
   expect(await due()).toEqual([]);
-  const nextMs = await stage.deliveries.nextDueMs(ALL);
+  const nextMs = await stage.deliveries.nextDueMs(ALL, []);
   expect(nextMs).toBeGreaterThan(50_000);
   expect(nextMs).toBeLessThanOrEqual(60_000);
   const other = await owing(['c']);
@@ -173,5 +184,5 @@ test('two workers that claim the same conversations at once share them without a
 test('a reply proven by its commit is owed nothing', async () => {
   await owing(['a'], { owed: { kind: 'proven' } });
   expect(await due()).toEqual([]);
-  expect(await stage.deliveries.nextDueMs(ALL)).toBeNull();
+  expect(await stage.deliveries.nextDueMs(ALL, [])).toBeNull();
 });

@@ -1,6 +1,7 @@
 import {
   type AccountId,
   type BootId,
+  type ClaimDue,
   DELIVERY_STATE,
   type DeliverySettlement,
   type DeliveryStore,
@@ -16,13 +17,13 @@ import {
 import { call, columns, emptyColumns, flags, json, tenantsOf } from './columns.ts';
 import type { Database } from './database.ts';
 
-const OWED_HEADS = call('owed_heads', 2);
-const CLAIM_DUE = call('claim_due', 5);
+const OWED_HEADS = call('owed_heads', 3);
+const CLAIM_DUE = call('claim_due', 6);
 const SETTLE = call('settle', 12);
 const OWN_SENDS = call('own_sends', 1);
 const NEXT_DUE = {
   name: 'next_due',
-  text: 'select min(due_ms) as due_ms from tk.owed_heads($1, 1)',
+  text: 'select min(due_ms) as due_ms from tk.owed_heads($1, 1, $2)',
 };
 
 interface DueRow {
@@ -63,9 +64,8 @@ export class PostgresDeliveryStore implements DeliveryStore {
     this.#database = database;
   }
 
-  async claimDue(bootId: BootId, due: Parameters<DeliveryStore['claimDue']>[1]): Promise<DueDelivery[]> {
-    const heads =
-      due.lanes === undefined ? await this.#dueHeads(due.partitions, due.limit) : due.lanes.slice(0, due.limit);
+  async claimDue(bootId: BootId, due: ClaimDue): Promise<DueDelivery[]> {
+    const heads = due.lanes === undefined ? await this.#dueHeads(due) : due.lanes.slice(0, due.limit);
     if (heads.length === 0) return [];
     const rows = await this.#database.query<DueRow>(CLAIM_DUE, [
       tenantsOf(heads.map((lane) => lane.tenantId)),
@@ -76,6 +76,7 @@ export class PostgresDeliveryStore implements DeliveryStore {
         (lane) => lane.tenantId,
         (lane) => lane.laneId,
       ),
+      due.exceptAccounts ?? [],
     ]);
     return rows.map(dueOf);
   }
@@ -112,24 +113,24 @@ export class PostgresDeliveryStore implements DeliveryStore {
     }));
   }
 
-  async nextDueMs(partitions: readonly number[]): Promise<number | null> {
-    const [row] = await this.#database.query<{ due_ms: number | null }>(NEXT_DUE, [partitions]);
+  async nextDueMs(partitions: readonly number[], exceptAccounts: readonly AccountId[]): Promise<number | null> {
+    const [row] = await this.#database.query<{ due_ms: number | null }>(NEXT_DUE, [partitions, exceptAccounts]);
     return row?.due_ms ?? null;
   }
 
   /** Opens all connections with everything prepared. @throws StoreError */
   warmUp(): Promise<void> {
     return this.#database.warmUp([
-      { statement: OWED_HEADS, values: [[], 0] },
-      { statement: CLAIM_DUE, values: ['', null, ...emptyColumns(3)] },
+      { statement: OWED_HEADS, values: [[], 0, []] },
+      { statement: CLAIM_DUE, values: ['', null, ...emptyColumns(3), []] },
       { statement: SETTLE, values: ['', null, ...emptyColumns(10)] },
     ]);
   }
 
-  async #dueHeads(partitions: readonly number[], limit: number): Promise<LaneRef[]> {
+  async #dueHeads({ partitions, limit, exceptAccounts = [] }: ClaimDue): Promise<LaneRef[]> {
     const rows = await this.#database.query<{ slot: number; tenant_id: TenantId; lane_id: LaneId; due_ms: number }>(
       OWED_HEADS,
-      [partitions, limit],
+      [partitions, limit, exceptAccounts],
     );
     return rows
       .filter((row) => row.due_ms === 0)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StoreError } from '../errors.ts';
-import type { AccountId, BootId, LaneRef, MessageId } from '../ids.ts';
-import type { DeliverySettlement, DueDelivery, OwnSend } from '../ports/delivery.ts';
+import type { AccountId, BootId, MessageId } from '../ids.ts';
+import type { ClaimDue, DeliverySettlement, DueDelivery, OwnSend } from '../ports/delivery.ts';
 import type { CommitRequest } from '../ports/lane.ts';
 import { Lease } from '../session/lease.ts';
 import { noCounter, noHistogram, turnOf } from '../session/turn.fixture.ts';
@@ -49,7 +49,7 @@ class Scene {
         },
       },
       store: {
-        claimDue: async (_boot, { limit, lanes }) => this.#claimDue(limit, lanes),
+        claimDue: async (_boot, due) => this.#claimDue(due),
         settle: async (_boot, items) => {
           if (this.settleFails) throw unknown();
           this.settlements.push(...items);
@@ -61,13 +61,13 @@ class Scene {
     });
   }
 
-  #claimDue(limit: number, lanes: readonly LaneRef[] | undefined): DueDelivery[] {
+  #claimDue({ limit, lanes, exceptAccounts = [] }: ClaimDue): DueDelivery[] {
     if (this.claimFails) throw unknown();
     const heads: DueDelivery[] = [];
     for (const row of [...this.pending]) {
       const wanted = lanes === undefined || lanes.some(({ laneId }) => laneId === row.lane.laneId);
       const isFirst = !heads.some(({ lane }) => lane.laneId === row.lane.laneId);
-      if (!wanted || !isFirst || heads.length >= limit) continue;
+      if (!wanted || !isFirst || heads.length >= limit || exceptAccounts.includes(row.accountId)) continue;
       heads.push(row);
       this.pending.splice(this.pending.indexOf(row), 1);
     }
@@ -193,6 +193,21 @@ describe('sending', () => {
     await scene.answer(0);
     await scene.clock.advance(2_000);
     expect(scene.sends).toHaveLength(3);
+    end.abort();
+  });
+
+  it('leaves rows of an account that has all its places taken where they are, until one is free', async () => {
+    const scene = new Scene({ sendsPerAccountMax: 1 });
+    const end = new AbortController();
+    commit(scene, 1, 'sending');
+    const other = { ...rowOf(3), accountId: 'other' as AccountId };
+    scene.pending.push(rowOf(2), other);
+    void scene.deliverer.run(end.signal);
+    await scene.clock.advance(100);
+    expect(scene.sends.map(({ delivery }) => delivery.accountId)).toEqual([account, 'other']);
+    await scene.answer(0);
+    await scene.clock.advance(100);
+    expect(scene.sends.at(-1)?.delivery.lane).toEqual(turnOf(2).lane);
     end.abort();
   });
 

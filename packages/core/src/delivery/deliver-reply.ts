@@ -20,7 +20,10 @@ export interface ReplyDelivererOptions {
   readonly partitions: () => readonly number[];
   /** Rows in hand at once: being sent, or recorded. */
   readonly sendsMax: number;
-  /** Of one account; above it its replies wait in their rows, so that one slow receiver does not take all places. */
+  /**
+   * Of one account, about: above it no more rows of it are taken, so that a slow receiver does not take all places. A
+   * statement that takes several rows at once may pass it.
+   */
   readonly sendsPerAccountMax: number;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -86,6 +89,8 @@ export class ReplyDeliverer implements Replies {
   readonly #perAccount = new Map<AccountId, number>();
   readonly #hints = new Map<LaneId, LaneRef>();
   readonly #stop = new AbortController();
+  /** Accounts with as many rows in hand as they may have. */
+  readonly #full = new Set<AccountId>();
   #inHand = 0;
   #claiming = false;
   /** When a `claimDue` got no answer; null = all were answered. */
@@ -147,11 +152,14 @@ export class ReplyDeliverer implements Replies {
 
   /** Looks for due rows until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
     while (!signal.aborted) {
       // before the look: who calls meanwhile may mean a partition that it no longer sees
       this.#wake = new AbortController();
       const waitMs = await this.#look();
-      await this.#options.clock.sleep(waitMs, AbortSignal.any([signal, this.#wake.signal]));
+      // never at once: a busy account frees a place, and so wakes this, with every send
+      await clock.sleep(LOOK_MS_MIN, signal);
+      await clock.sleep(waitMs - LOOK_MS_MIN, AbortSignal.any([signal, this.#wake.signal]));
     }
   }
 
@@ -180,8 +188,7 @@ export class ReplyDeliverer implements Replies {
   }
 
   #hasRoom(accountId: AccountId): boolean {
-    const { sendsMax, sendsPerAccountMax } = this.#options;
-    return this.#inHand < sendsMax && (this.#perAccount.get(accountId) ?? 0) < sendsPerAccountMax;
+    return this.#inHand < this.#options.sendsMax && !this.#full.has(accountId);
   }
 
   /** Takes every due row that there is room for; returns when to look again. */
@@ -192,12 +199,12 @@ export class ReplyDeliverer implements Replies {
     try {
       for (let room = sendsMax - this.#inHand; room > 0; room = sendsMax - this.#inHand) {
         const limit = Math.min(room, CLAIM_MAX);
-        const rows = await store.claimDue(bootId, { partitions: owned, limit });
+        const rows = await store.claimDue(bootId, { partitions: owned, limit, exceptAccounts: [...this.#full] });
         for (const row of rows) this.#takeInHand(row, true);
         if (rows.length < limit) break;
       }
       await this.#giveBackUnheard();
-      const nextMs = await store.nextDueMs(owned);
+      const nextMs = await store.nextDueMs(owned, [...this.#full]);
       return Math.min(LOOK_MS, Math.max(LOOK_MS_MIN, nextMs ?? LOOK_MS));
     } catch (error) {
       this.#unanswered(error, 'looking for due deliveries failed');
@@ -236,7 +243,8 @@ export class ReplyDeliverer implements Replies {
       for (let room = sendsMax - this.#inHand; this.#hints.size > 0 && room > 0; room = sendsMax - this.#inHand) {
         const lanes = [...this.#hints.values()].slice(0, Math.min(room, CLAIM_MAX));
         for (const { laneId } of lanes) this.#hints.delete(laneId);
-        const due = await store.claimDue(bootId, { partitions: partitions(), limit: lanes.length, lanes });
+        const which = { partitions: partitions(), limit: lanes.length, lanes, exceptAccounts: [...this.#full] };
+        const due = await store.claimDue(bootId, which);
         for (const row of due) this.#takeInHand(row, true);
       }
     } catch (error) {
@@ -248,7 +256,9 @@ export class ReplyDeliverer implements Replies {
   #takeInHand(delivery: DueDelivery, lookAfter: boolean): void {
     const { accountId, lane } = delivery;
     this.#inHand++;
-    this.#perAccount.set(accountId, (this.#perAccount.get(accountId) ?? 0) + 1);
+    const inHand = (this.#perAccount.get(accountId) ?? 0) + 1;
+    this.#perAccount.set(accountId, inHand);
+    if (inHand >= this.#options.sendsPerAccountMax) this.#full.add(accountId);
     this.#lanes.set(lane.laneId, lookAfter);
     void this.#deliver(delivery).then(() => this.#letGo(delivery));
   }
@@ -258,6 +268,7 @@ export class ReplyDeliverer implements Replies {
     const left = (this.#perAccount.get(accountId) ?? 1) - 1;
     if (left === 0) this.#perAccount.delete(accountId);
     else this.#perAccount.set(accountId, left);
+    if (left < this.#options.sendsPerAccountMax && this.#full.delete(accountId)) this.lookNow();
     const lookAfter = this.#lanes.get(lane.laneId) ?? false;
     this.#lanes.delete(lane.laneId);
     if (lookAfter) this.due(lane);

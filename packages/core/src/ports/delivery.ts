@@ -40,6 +40,16 @@ export interface DeliverySettlement extends DeliveryRef {
       };
 }
 
+/** Which due rows: of these partitions or, where they are named, of these lanes alone. */
+export interface ClaimDue {
+  readonly partitions: readonly number[];
+  /** Rows at most. */
+  readonly limit: number;
+  readonly lanes?: readonly LaneRef[];
+  /** Accounts whose rows wait, with all that stands behind them. */
+  readonly exceptAccounts?: readonly AccountId[];
+}
+
 export interface OwnSend extends DeliveryRef {
   readonly attempt: number;
   /** Since it was marked, on the database clock. */
@@ -48,14 +58,10 @@ export interface OwnSend extends DeliveryRef {
 
 export interface DeliveryStore {
   /**
-   * Marks due rows of these partitions `sending` (head of each conversation only: everything before it is final or
-   * unknown without a resend to come) and returns them; at most `limit`. With `lanes`, only those. Only a live worker gets rows.
-   * @throws StoreError
+   * Marks due rows `sending` (head of each conversation only: everything before it is final or unknown without a resend to
+   * come) and returns them. Only a live worker gets rows. @throws StoreError
    */
-  claimDue(
-    bootId: BootId,
-    due: { readonly partitions: readonly number[]; readonly limit: number; readonly lanes?: readonly LaneRef[] },
-  ): Promise<DueDelivery[]>;
+  claimDue(bootId: BootId, due: ClaimDue): Promise<DueDelivery[]>;
   /** Records sends. True where the row was still sending(me, attempt). Commit point 3. @throws StoreError */
   settle(bootId: BootId, items: readonly DeliverySettlement[]): Promise<boolean[]>;
   /**
@@ -63,6 +69,9 @@ export interface DeliveryStore {
    * after a claim without an answer, not again and again. @throws StoreError
    */
   ownSends(bootId: BootId): Promise<OwnSend[]>;
-  /** Milliseconds until the next pending row of these partitions is due; null when none waits. @throws StoreError */
-  nextDueMs(partitions: readonly number[]): Promise<number | null>;
+  /**
+   * Milliseconds until the next pending row of these partitions is due, but for these accounts; null when none waits.
+   * @throws StoreError
+   */
+  nextDueMs(partitions: readonly number[], exceptAccounts: readonly AccountId[]): Promise<number | null>;
 }
