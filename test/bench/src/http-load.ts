@@ -38,7 +38,7 @@ export async function httpLoad(cluster: Cluster, lanes: number, messages: number
 
 function lua(load: { key: string; run: string; lanes: number; messages: number }): string {
   return `
-sent, answered, bad = 0, 0, 0
+sent, answered, bad, worst = 0, 0, 0, 0
 local threads = {}
 local headers = { ["Authorization"] = "Bearer ${load.key}", ["Content-Type"] = "application/json" }
 setup = function(thread) table.insert(threads, thread) end
@@ -50,10 +50,10 @@ request = function()
   return wrk.format("POST", "/v1/messages", headers, body)
 end
 response = function(status)
-  if status == 202 then answered = answered + 1 elseif status ~= 200 then bad = bad + 1 end
+  if status == 202 then answered = answered + 1 elseif status ~= 200 then bad, worst = bad + 1, status end
   if answered + bad >= ${load.messages} then wrk.thread:stop() end
 end
-done = function() for _, thread in ipairs(threads) do print("bad=" .. thread:get("bad")) end end
+done = function() for _, thread in ipairs(threads) do print("bad=" .. thread:get("bad") .. " last status=" .. thread:get("worst")) end end
 `;
 }
 

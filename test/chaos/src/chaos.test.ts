@@ -7,7 +7,7 @@ let stage: Stage;
 
 beforeAll(async () => {
   stage = await openStage();
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await stage[Symbol.asyncDispose]();
 }, 60_000);
