@@ -35,7 +35,8 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          maxWorkers: 1,
+          // they mostly wait: for leases to run out, for services to be away
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
           include: ['test/{harness,integration,conformance,chaos}/src/**/*.test.ts'],
           globalSetup,
