@@ -104,16 +104,15 @@ export class LaneRunner {
 
   /** Wake-ups of a partition that reached this worker, rightly or not. */
   receive(partition: number, wakeUps: readonly WakeUp[]): void {
-    const { ownership, metrics } = this.#options;
+    const { ownership, scheduler, metrics } = this.#options;
     if (!ownership.mayClaim(partition)) {
       metrics.activations.inc({ outcome: 'passed_on' }, wakeUps.length);
       this.#options.wakeUps.wake(partition, wakeUps);
       return;
     }
-    for (const { lane, ord } of wakeUps) {
-      const outcome = this.#options.scheduler.wake(lane, ord);
-      metrics.activations.inc({ outcome });
-    }
+    const outcomes = { added: 0, known: 0, served: 0, full: 0 };
+    for (const { lane, ord } of wakeUps) outcomes[scheduler.wake(lane, ord)]++;
+    for (const [outcome, count] of Object.entries(outcomes)) if (count > 0) metrics.activations.inc({ outcome }, count);
     this.pump();
   }
 
