@@ -180,10 +180,20 @@ export class LaneRunner {
   }
 
   async #claim(entry: LaneEntry): Promise<Claim> {
-    const { batches, turns, ids } = this.#options;
+    const { turns, ids } = this.#options;
     const turnId = entry.unclearTurnId ?? (ids.next() as TurnId);
-    const request = { lane: entry.lane, turnId, newSessionId: ids.next() as SessionId };
     turns.announce(turnId);
+    try {
+      return await this.#claimAs(entry, turnId);
+    } catch (error) {
+      turns.forget(turnId);
+      throw error;
+    }
+  }
+
+  async #claimAs(entry: LaneEntry, turnId: TurnId): Promise<Claim> {
+    const { batches, ids } = this.#options;
+    const request = { lane: entry.lane, turnId, newSessionId: ids.next() as SessionId };
     for (let skips = 0; ; ) {
       const claim = await batches.claim(entry, request, skips >= SKIPS_MAX);
       entry.unclearTurnId = claim === 'unknown' ? turnId : null;
@@ -241,10 +251,12 @@ export class LaneRunner {
     const { turn, end } = await turns.run(claimed);
     this.#pipeline++;
     crashPoints.hit('turn.after-model');
-    const ended = await this.#endTurn(entry, turn, end);
-    stream.dropped(claimed);
-    turns.forget(claimed.fence.turnId);
-    return ended;
+    try {
+      return await this.#endTurn(entry, turn, end);
+    } finally {
+      stream.dropped(claimed);
+      turns.forget(claimed.fence.turnId);
+    }
   }
 
   async #endTurn(entry: LaneEntry, turn: RunningAgentTurn, end: TurnEnd): Promise<'more' | 'done' | 'later'> {
