@@ -33,15 +33,21 @@ const AttachmentSchema = z.strictObject({
   size: z.int().nonnegative().optional(),
 });
 
-/** A key given by hand: 1–512 bytes, no control characters. */
+/** What the reader of bodies writes for a character that no store can keep: two different keys could become one by it. */
+const REPLACED = '\ufffd';
+
+/** A key given by hand: 1–512 bytes, no control characters, nothing replaced. */
 export const SessionKeySchema = z.string().check((context) => {
   const key = context.value;
-  if (key === '' || !utf8Fits(key, SESSION_KEY_BYTES_MAX) || !nameText(SESSION_KEY_BYTES_MAX).safeParse(key).success) {
+  const isName = nameText(SESSION_KEY_BYTES_MAX).safeParse(key).success && !key.includes(REPLACED);
+  if (key === '' || !utf8Fits(key, SESSION_KEY_BYTES_MAX) || !isName) {
     context.issues.push({ code: 'custom', input: key, params: { code: 'malformed_key' } });
   }
 });
 
-export const IdempotencyKeySchema = nameText(IDEMPOTENCY_KEY_LENGTH_MAX).min(1);
+export const IdempotencyKeySchema = nameText(IDEMPOTENCY_KEY_LENGTH_MAX)
+  .min(1)
+  .refine((key) => !key.includes(REPLACED));
 
 const TextSchema = z.string().check((context) => {
   if (utf8Fits(context.value, TEXT_BYTES_MAX)) return;

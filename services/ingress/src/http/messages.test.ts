@@ -66,6 +66,16 @@ describe('POST /v1/messages', () => {
     expect(ports.accepted.map((item) => item.traceparent)).toEqual([traceparent, null]);
   });
 
+  it.each([
+    ['an idempotency key', '{"sessionKey":"k","text":"a","idempotencyKey":"c\\u0000d"}'],
+    ['a session key', '{"sessionKey":"k\\ud800d","text":"a"}'],
+    ['a body of very many values', `{"sessionKey":"k","text":"a","metadata":{"a":[${'{},'.repeat(20_000)}{}]}}`],
+  ])('refuses %s that no store can keep as it is', async (_what, body) => {
+    const { ports, post } = setUp();
+    expect((await post(body)).statusCode).toBe(400);
+    expect(ports.accepted).toEqual([]);
+  });
+
   it('replaces what no store can hold', async () => {
     const { ports, post } = setUp();
     await post('{"sessionKey":"k","text":"a\\u0000b\\ud800c"}');
