@@ -61,7 +61,9 @@ export const SHORT: readonly Variant[] = [
   lane('claim ignores a running turn', { RED: 1, HAND: 1 }, 'order', ['NO_GUARD']),
   lane('claim decides before it holds the row', { RED: 1, HAND: 1, STOPS: 1 }, 'two effects', ['STALE_PICK']),
   lane('the fence alone as guard', { PGC: 1, RED: 1, HAND: 1 }, 'two effects', ['FENCE_ONLY']),
-  lane('a signal names the lane', { STOPS: 1 }, 'stranded', ['SIG_LANE']),
+  // the poll would hand the wrongly aborted turn back: without it the signal's fault shows
+  lane('a signal names the lane', { STOPS: 1 }, 'stranded', ['SIG_LANE', 'NO_POLL']),
+  lane('a signal names the turn, without the poll', { STOPS: 1 }, 'holds', ['NO_POLL']),
   lane('take-over looks once', { FAILS: 1 }, 'stranded', ['EDGE']),
   lane('two leaders without compare-and-set', { FAILS: 1 }, 'two resumes', ['RESUME_NOCAS']),
   lane('a crash without the scan', { FAILS: 1 }, 'stranded', ['NOSWEEP']),
