@@ -79,8 +79,8 @@ export async function measureFailOver(cluster: Cluster, round: number): Promise<
 
 async function partitionsOf(cluster: Cluster, bootId: string): Promise<Set<number>> {
   const { json } = await cluster.admin('/admin/v1/partitions?limit=200');
-  const rows = json.data as { partition: number; owner: string | null }[];
-  return new Set(rows.filter((row) => row.owner === bootId).map((row) => row.partition));
+  const rows = json.data as { id: number; owner: string | null }[];
+  return new Set(rows.filter((row) => row.owner === bootId).map((row) => row.id));
 }
 
 async function must<T extends { readonly status: number; readonly text: string }>(answer: Promise<T>): Promise<T> {
