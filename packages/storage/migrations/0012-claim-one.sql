@@ -68,7 +68,7 @@ begin
            v_lane.turn_started_at, e.ord, e.id, e.kind, e.account_id, e.attempts, e.body, e.accepted_at, e.traceparent
     from unnest(v_ords) with ordinality w(ord, o)
     cross join lateral (
-      select e.* from tk.events e where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.ord = w.ord limit 1) e
+      select e.* from tk.events e where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.ord = w.ord and e.state < 10 limit 1) e
     order by w.o;
 end $f$;
 

@@ -38,7 +38,7 @@ begin
       from unnest(ln.turn_ords) w(ord)
       cross join lateral (
         select e.ctid c, e.id, e.traceparent from tk.events e
-        where e.slot = ln.s and e.tenant_id = ln.t and e.lane_id = ln.l and e.ord = w.ord limit 1) e) x
+        where e.slot = ln.s and e.tenant_id = ln.t and e.lane_id = ln.l and e.ord = w.ord and e.state < 10 limit 1) e) x
     left join lateral (
       select true owed from tk.messages y
       where y.slot = ln.s and y.tenant_id = ln.t and y.lane_id = ln.l and y.dstate in (0, 1, 4) and not (y.dstate = 4 and y.drecovered) limit 1) before on ln.ow = 1),

@@ -28,7 +28,7 @@ begin
       from unnest(ln.turn_ords) w(ord)
       cross join lateral (
         select e.ctid c, e.id, e.account_id, e.traceparent from tk.events e
-        where e.slot = ln.s and e.tenant_id = ln.t and e.lane_id = ln.l and e.ord = w.ord limit 1) e) x),
+        where e.slot = ln.s and e.tenant_id = ln.t and e.lane_id = ln.l and e.ord = w.ord and e.state < 10 limit 1) e) x),
   ev as (
     update tk.events e
     set state = x.es, attempts = e.attempts + 1, turn_id = x.n, error = x.er,
