@@ -121,8 +121,8 @@ create table tk.lanes (
   seq bigint not null default 0,
   label text,
   last_activity_at timestamptz not null default now(),
-  created_at timestamptz not null default now(),
-  primary key (slot, tenant_id, id)) with (fillfactor = 70);
+  created_at timestamptz not null default now()
+) with (fillfactor = 70);
 -- turn_id must not stand in an index predicate: claims and commits would no longer be HOT
 create index lanes_resume on tk.lanes (slot) where resume_of is not null;
 create index lanes_key on tk.lanes (tenant_id, key);
@@ -137,8 +137,8 @@ create table tk.sessions (
   status text not null default 'active' check (status in ('active', 'expired', 'archived')),
   started_reason text not null default 'first',
   created_at timestamptz not null default now(),
-  ended_at timestamptz,
-  primary key (slot, tenant_id, id)) with (fillfactor = 80);
+  ended_at timestamptz
+) with (fillfactor = 80);
 create index sessions_lane on tk.sessions (slot, tenant_id, lane_id);
 create index sessions_id on tk.sessions (id);
 
@@ -162,8 +162,8 @@ create table tk.events (                         -- inbound: queue entry = the u
   accepted_by uuid,                              -- boot id of the ingress
   accepted_at timestamptz not null default now(),
   started_at timestamptz,
-  settled_at timestamptz,
-  primary key (slot, tenant_id, lane_id, ord)) with (fillfactor = 80);
+  settled_at timestamptz
+) with (fillfactor = 80);
 -- everything unfinished: the queue, the owner's scan, the position of an accepted event, and the way to every running turn
 create index events_open on tk.events (slot, tenant_id, lane_id, ord) where state < 10;
 -- a run is found by its id, and a tenant's runs are listed newest first (the ids are UUIDv7): one index for both
@@ -205,8 +205,8 @@ create table tk.messages (                       -- outbound: transcript entry =
   derror jsonb,
   dref text,                                     -- platform ids
   dat timestamptz,
-  traceparent text,
-  primary key (slot, tenant_id, lane_id, seq, n)) with (fillfactor = 80);
+  traceparent text
+) with (fillfactor = 80);
 -- what may stand before a later delivery of its conversation: pending, sending, and unknown while its resend is to come
 create index messages_owed on tk.messages (slot, tenant_id, lane_id, seq, n) where dstate in (0, 1, 4);
 create index messages_unknown on tk.messages (slot) where dstate = 4 and not drecovered;
@@ -232,8 +232,8 @@ create table tk.turns (                          -- one row, written by whatever
   error jsonb,
   usage jsonb,
   started_at timestamptz not null,
-  ended_at timestamptz not null default clock_timestamp(),
-  primary key (slot, tenant_id, lane_id, seq));
+  ended_at timestamptz not null default clock_timestamp()
+);
 create index turns_id on tk.turns (id);
 
 create table tk.inputs (                         -- a turn that waits for a person
@@ -352,6 +352,14 @@ create table tk.tenant_load (                    -- written by the leader, read 
   tenant_id uuid primary key references tk.tenants (id),
   queued bigint not null,
   measured_at timestamptz not null default clock_timestamp());
+
+-- Last of all indexes: while a table is small, or was when a plan was made, every index that a condition fits looks equally
+-- cheap, and PostgreSQL then takes the newest. Seen otherwise: lanes looked for among all of their tenant's, at each step.
+alter table tk.lanes add primary key (slot, tenant_id, id);
+alter table tk.sessions add primary key (slot, tenant_id, id);
+alter table tk.events add primary key (slot, tenant_id, lane_id, ord);
+alter table tk.messages add primary key (slot, tenant_id, lane_id, seq, n);
+alter table tk.turns add primary key (slot, tenant_id, lane_id, seq);
 
 -- the one foreign key on the hot path: it alone refuses an event whose lane retention deletes at the same moment
 alter table tk.events add constraint events_lane foreign key (slot, tenant_id, lane_id) references tk.lanes (slot, tenant_id, id);

@@ -32,7 +32,7 @@ begin
     perform 1 from (select distinct s, t, l from unnest(p_slot, p_tenant, p_lane, v_near) q(s, t, l, near) where near order by s, t, l) q
       cross join lateral (select 1 from tk.lanes z where z.slot = q.s and z.tenant_id = q.t and z.id = q.l for no key update) z;
     with q as materialized (
-      select q.*, st < 10 and not exists (select 1 from tk.dedupe_keys d where d.tenant_id = q.t and d.scope = q.a and d.key = q.d) fresh
+      select q.*, st < 10 and (select true from tk.dedupe_keys d where d.tenant_id = q.t and d.scope = q.a and d.key = q.d limit 1) is null fresh
       from unnest(p_slot, p_tenant, p_lane, p_scope, p_dedupe, p_cap, p_state, v_have, v_near)
         with ordinality q(s, t, l, a, d, cap, st, have, near, o)),
     c as materialized (

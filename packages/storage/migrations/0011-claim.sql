@@ -21,10 +21,11 @@ begin
     from (select * from unnest(p_slot, p_tenant, p_lane) with ordinality q(s, t, l, o) order by s, t, l) q
     left join lateral (
       select z.ctid c from tk.lanes z where z.slot = q.s and z.tenant_id = q.t and z.id = q.l for no key update skip locked) z on true;
+  -- "(select true … limit 1)", not "exists (…)": that may be planned as a hash of the whole table, for every call
   return query
   with st as materialized (
     select q.*, e.*, case
-        when q.c is null then case when exists (select 1 from tk.lanes y where y.slot = q.s and y.tenant_id = q.t and y.id = q.l) then 'skipped' else 'missing' end
+        when q.c is null then case when (select true from tk.lanes y where y.slot = q.s and y.tenant_id = q.t and y.id = q.l limit 1) then 'skipped' else 'missing' end
         when z.turn_id = q.n then 'special'
         when not live.yes then 'not_live'
         when z.turn_id is not null then 'busy'
@@ -32,7 +33,7 @@ begin
         when z.resume_of is not null or z.suspended then 'special'
         when e.ord is null then 'empty'
         -- a late repetition of a call whose turn has ended meanwhile: an id names one turn, so the lane is claimed under the next one
-        when exists (select 1 from tk.turns y where y.id = q.n) then 'skipped'
+        when (select true from tk.turns y where y.id = q.n limit 1) then 'skipped'
         else 'claimed' end r
     from unnest(p_slot, p_tenant, p_lane, p_turn, p_session, v_c) with ordinality q(s, t, l, n, x, c, o)
     cross join (select exists (select 1 from tk.workers w where w.boot_id = p_boot and w.state = 0) yes offset 0) live

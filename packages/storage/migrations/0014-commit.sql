@@ -64,7 +64,7 @@ begin
   from own
   union all
   select q.o::int, case when t.id is null then 'stale' else 'again' end, t.end_seq,
-         exists (select 1 from tk.events y where y.slot = q.s and y.tenant_id = q.t and y.lane_id = q.l and y.state < 10 and y.state = 0),
+         coalesce((select true from tk.events y where y.slot = q.s and y.tenant_id = q.t and y.lane_id = q.l and y.state < 10 and y.state = 0 limit 1), false),
          t.ended_at,
          case when m.dstate = 1 and (m.dboot <> p_boot or m.dattempt <> 1) then 0::smallint else m.dstate end
   from q

@@ -1,5 +1,6 @@
 -- Questions about lanes that write nothing. Under the engine's list of tenants: look, still_running. Over all tenants, as
--- tk_sweep and giving out ids only: scan and running; a worker must find lanes of tenants it has never heard of.
+-- tk_sweep and giving out ids only: scan and running; a worker must find lanes of tenants it has never heard of. Lanes are
+-- fetched one by one ("limit 1"): a join may be planned as a walk over all lanes there are.
 
 -- has the lane work that nobody runs?
 create function tk.look(p_tenants text, p_slot smallint[], p_tenant uuid[], p_lane uuid[])
@@ -11,7 +12,7 @@ begin
     cross join lateral (select z.* from tk.lanes z where z.slot = q.s and z.tenant_id = q.t and z.id = q.l limit 1) z
     where z.turn_id is null and not z.paused and z.waits_for is null
       and (z.resume_of is not null
-        or exists (select 1 from tk.events e where e.slot = q.s and e.tenant_id = q.t and e.lane_id = q.l and e.state < 10 and e.state = 0));
+        or (select true from tk.events e where e.slot = q.s and e.tenant_id = q.t and e.lane_id = q.l and e.state < 10 and e.state = 0 limit 1));
 end $f$;
 
 -- does this turn still run, by its lane's row?
@@ -42,7 +43,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $f
       select w.tenant_id, w.lane_id from w) w)
   select r.slot, r.tenant_id, r.lane_id, q.max_ord
   from ready r
-  join tk.lanes z on z.slot = r.slot and z.tenant_id = r.tenant_id and z.id = r.lane_id
+  cross join lateral (select z.* from tk.lanes z where z.slot = r.slot and z.tenant_id = r.tenant_id and z.id = r.lane_id limit 1) z
   left join lateral (
     select e.ord max_ord from tk.events e
     where e.slot = r.slot and e.tenant_id = r.tenant_id and e.lane_id = r.lane_id and e.state < 10 and e.state = 0 order by e.ord desc limit 1) q on true
@@ -63,7 +64,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $f
         and (e.slot, e.tenant_id, e.lane_id) > (w.slot, w.tenant_id, w.lane_id) order by e.slot, e.tenant_id, e.lane_id limit 1) n)
   select z.slot, z.tenant_id, z.id, z.turn_id, z.fence, z.turn_started_at,
          extract(epoch from clock_timestamp() - z.turn_started_at)::double precision * 1000
-  from w join tk.lanes z on z.slot = w.slot and z.tenant_id = w.tenant_id and z.id = w.lane_id
+  from w cross join lateral (select z.* from tk.lanes z where z.slot = w.slot and z.tenant_id = w.tenant_id and z.id = w.lane_id limit 1) z
   where z.turn_id is not null and z.boot_id = p_boot
 $f$;
 

@@ -45,7 +45,7 @@ begin
         and (e.slot, e.tenant_id, e.lane_id) > (w.slot, w.tenant_id, w.lane_id) order by e.slot, e.tenant_id, e.lane_id limit 1) n),
   lost as (
     select z.slot, z.tenant_id, z.id, z.turn_id, coalesce(o.state, 3) = 3 strike, coalesce(extract(epoch from v_begin - o.beat_at)::double precision * 1000, 0) ms
-    from w join tk.lanes z on z.slot = w.slot and z.tenant_id = w.tenant_id and z.id = w.lane_id
+    from w cross join lateral (select z.* from tk.lanes z where z.slot = w.slot and z.tenant_id = w.tenant_id and z.id = w.lane_id limit 1) z
     left join tk.workers o on o.boot_id = z.boot_id
     where z.turn_id is not null and coalesce(o.state, 3) in (2, 3)
     order by z.slot, z.tenant_id, z.id limit p_limit)
