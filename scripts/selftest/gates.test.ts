@@ -12,7 +12,6 @@ interface Plant {
 
 const RULES = readFileSync('.dependency-cruiser.cjs', 'utf8');
 const CORE = 'packages/core/src';
-const TYPECHECK_CORE = 'typecheck -w packages/core';
 const UNIT_TESTS = 'test:unit -- packages/core/src/planted';
 const passing = "import { expect, it } from 'vitest';\nit('holds', () => expect(1).toBe(1));\n";
 
@@ -133,7 +132,7 @@ module.exports.options.exclude = { path: '^packages/core/' };
   },
   {
     fault: 'a type error',
-    gate: TYPECHECK_CORE,
+    gate: 'check:types',
     says: /planted\.ts.*TS2322/,
     files: { [`${CORE}/planted.ts`]: "export const planted: number = 'one';\n" },
   },
