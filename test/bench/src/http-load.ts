@@ -7,6 +7,8 @@ import type { Cluster } from '@turnkeeper/test-harness';
 
 const CONNECTIONS = 256;
 const SECONDS_MAX = 120;
+/** What the script says when it has its answers: wrk itself would sleep to the end of its time. */
+const ALL_ANSWERED = 'all answered';
 
 /**
  * Sends `messages` over `lanes` lanes through HTTP, closed loop, 256 connections, each with an idempotency key of its
@@ -38,7 +40,7 @@ export async function httpLoad(cluster: Cluster, lanes: number, messages: number
 
 function lua(load: { key: string; run: string; lanes: number; messages: number }): string {
   return `
-sent, answered, bad, worst = 0, 0, 0, 0
+sent, answered, bad, worst = -1, 0, 0, 0 -- wrk asks for one request that it does not send
 local threads = {}
 local headers = { ["Authorization"] = "Bearer ${load.key}", ["Content-Type"] = "application/json" }
 setup = function(thread) table.insert(threads, thread) end
@@ -51,7 +53,11 @@ request = function()
 end
 response = function(status)
   if status == 202 then answered = answered + 1 elseif status ~= 200 then bad, worst = bad + 1, status end
-  if answered + bad >= ${load.messages} then wrk.thread:stop() end
+  if answered + bad >= ${load.messages} then
+    io.write("${ALL_ANSWERED}\\n")
+    io.flush()
+    wrk.thread:stop()
+  end
 end
 done = function() for _, thread in ipairs(threads) do print("bad=" .. thread:get("bad") .. " last status=" .. thread:get("worst")) end end
 `;
@@ -63,6 +69,7 @@ function run(command: string, args: readonly string[]): Promise<string> {
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => {
       output += chunk.toString('utf8');
+      if (output.includes(ALL_ANSWERED)) child.kill('SIGINT');
     });
     child.stderr.on('data', (chunk: Buffer) => {
       output += chunk.toString('utf8');

@@ -42,8 +42,11 @@ async function measureAll(on: Ground): Promise<Row[]> {
     const runs: Record<(typeof PARTS)[number], Figures[]> = { http: [], layer: [] };
     const messages = Math.round(lanes * perLane * scale);
     for (let round = 0; round < rounds; round++) {
-      for (const part of PARTS)
-        runs[part].push(await on.measure(messages, () => load[part](Math.round(lanes * scale), messages)));
+      for (const part of PARTS) {
+        const run = await on.measure(messages, () => load[part](Math.round(lanes * scale), messages));
+        process.stderr.write(`${part}, ${lanes} lanes, round ${round + 1}: ${run.messagesPerSecond} messages/s\n`);
+        runs[part].push(run);
+      }
     }
     for (const part of PARTS) all.push({ part, lanes, perLane, runs: runs[part] });
   }
