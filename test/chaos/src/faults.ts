@@ -62,12 +62,25 @@ async function pauseWorker(stage: Stage): Promise<void> {
   const worker = stage.cluster.workers[0];
   if (worker === undefined) throw new Error('no worker');
   await sleep(1_500);
+  const refusedBefore = await staleFences(stage);
   worker.signal('SIGSTOP');
   await sleep(15_000);
   worker.signal('SIGCONT');
   // dead is final: it must find its row and leave
   await until('the woken worker ends itself', () => !worker.alive, 15_000);
+  await until('its late commits are counted', async () => (await staleFences(stage)) > refusedBefore, 15_000);
   await worker.restart();
+}
+
+/** `turnkeeper_stale_fence_total` over the coordinators: the leader counts what was refused to processes that are gone. */
+async function staleFences({ cluster }: Stage): Promise<number> {
+  const pages = await Promise.all(cluster.coordinators.map(metricsOf));
+  const counts = pages.flatMap((page) => [...page.matchAll(/^turnkeeper_stale_fence_total(?:\{[^}]*\})? (\d+)$/gm)]);
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+async function metricsOf(node: NodeProcess): Promise<string> {
+  return (await fetch(`${node.internalUrl}/metrics`)).text();
 }
 
 async function flushRedis(stage: Stage): Promise<void> {
@@ -91,8 +104,7 @@ async function absent(stage: Stage, name: 'postgres' | 'redis' | 'nats', ms: num
 
 async function leader(stage: Stage): Promise<NodeProcess | undefined> {
   for (const node of stage.cluster.coordinators) {
-    const text = await (await fetch(`${node.internalUrl}/metrics`)).text();
-    if (/^turnkeeper_leader(\{[^}]*\})? 1$/m.test(text)) return node;
+    if (/^turnkeeper_leader(\{[^}]*\})? 1$/m.test(await metricsOf(node))) return node;
   }
   return undefined;
 }
