@@ -1,2 +1,2 @@
-export type { InboundEvent, OpenAccount, RawRequest } from './channel.ts';
+export type { HttpSender, InboundEvent, OpenAccount, RawRequest } from './channel.ts';
 export { channelOf, OpenAccounts } from './registry.ts';

@@ -22,6 +22,7 @@ export {
 export {
   type ReplyChannels,
   ReplyDeliverer,
+  type SendGate,
   type SentReply,
 } from './delivery/deliver-reply.ts';
 export type { SendOutcome } from './delivery/retry.ts';

@@ -7,6 +7,8 @@ export interface Fault {
   readonly name: string;
   /** Shortest load, in seconds, that outlasts it. */
   readonly seconds: number;
+  /** Length of a turn, for faults that must meet some in flight. Default 50 ms. */
+  readonly delayMs?: number;
   /** What must be seen besides a clean verdict; throws when it is not. */
   strike(stage: Stage): Promise<void>;
 }
@@ -18,7 +20,7 @@ export function faults(long: boolean): readonly Fault[] {
     { name: 'kill -9 of a worker', seconds: 8, strike: (stage) => killAndRestart(stage.cluster.workers[0]) },
     { name: 'kill -9 of an ingress', seconds: 8, strike: (stage) => killAndRestart(stage.cluster.ingress[0]) },
     { name: 'kill -9 of the leader', seconds: 8, strike: async (stage) => killAndRestart(await leader(stage)) },
-    { name: 'SIGSTOP of a worker for 15 s', seconds: 22, strike: pauseWorker },
+    { name: 'SIGSTOP of a worker for 15 s', seconds: 22, delayMs: 400, strike: pauseWorker },
     { name: 'SIGTERM of a worker', seconds: 8, strike: (stage) => terminateAndRestart(stage.cluster.workers[1]) },
     { name: 'FLUSHALL', seconds: 6, strike: flushRedis },
     {

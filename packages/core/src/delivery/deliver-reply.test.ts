@@ -41,10 +41,10 @@ class Scene {
       },
       channels: {
         canSend: async () => this.canSend,
-        send: async (delivery, mayBegin) => {
+        send: async (delivery, gate) => {
           // as a channel that had to wait for its account first
           await this.accountRead;
-          if (!(await mayBegin())) return null;
+          if (!(await gate.mayBegin())) return null;
           return new Promise((answer) => this.sends.push({ delivery, answer }));
         },
       },

@@ -37,10 +37,21 @@ export interface ReplyChannels {
   /** False: nothing can be sent through the account, so its replies are proven by their commit. @throws StoreError */
   canSend(lane: LaneRef, accountId: AccountId): Promise<boolean>;
   /**
-   * One attempt. Resolves only with what it proved; waits while the account cannot be read. `mayBegin` is asked right
-   * before the first byte: false means that this worker ends, nothing is sent, and the answer is null.
+   * One attempt. Resolves only with what it proved; waits while the account cannot be read. Null: this worker ends and
+   * nothing was sent.
    */
-  send(delivery: DueDelivery, mayBegin: () => Promise<boolean>, signal: AbortSignal): Promise<SentReply | null>;
+  send(delivery: DueDelivery, gate: SendGate, signal: AbortSignal): Promise<SentReply | null>;
+}
+
+/** What stands between a reply and its first byte: a worker that may have been declared dead sends nothing. */
+export interface SendGate {
+  /** Waits until the lease is safe; false means that this worker ends. To be asked before the way out is taken. */
+  mayBegin(): Promise<boolean>;
+  /**
+   * To be asked again in the moment before the first byte is written, when name and connection stand: the process may
+   * have been stopped for any time since.
+   */
+  mayStillBegin(): boolean;
 }
 
 export interface SentReply {
@@ -89,6 +100,10 @@ export class ReplyDeliverer implements Replies {
   readonly #perAccount = new Map<AccountId, number>();
   readonly #hints = new Map<LaneId, LaneRef>();
   readonly #stop = new AbortController();
+  readonly #gate: SendGate = {
+    mayBegin: () => this.#mayBegin(),
+    mayStillBegin: () => this.#options.lease.isSafe && !this.#stop.signal.aborted,
+  };
   /** Accounts with as many rows in hand as they may have. */
   readonly #full = new Set<AccountId>();
   #inHand = 0;
@@ -303,14 +318,13 @@ export class ReplyDeliverer implements Replies {
 
   async #send(delivery: DueDelivery): Promise<SentReply | null> {
     try {
-      return await this.#options.channels.send(delivery, () => this.#mayBegin(), this.#stop.signal);
+      return await this.#options.channels.send(delivery, this.#gate, this.#stop.signal);
     } catch (error) {
       this.#options.log.failed(error, { deliveryId: delivery.messageId }, 'a send failed in a way nobody foresaw');
       return { platform: 'unknown', outcome: { result: 'unknown', code: 'internal' } };
     }
   }
 
-  /** The last look at the lease: whatever waited before it, no byte leaves a worker that may have been declared dead. */
   async #mayBegin(): Promise<boolean> {
     const { lease, crashPoints, metrics } = this.#options;
     if (!(await lease.untilSafe(this.#stop.signal))) return false;

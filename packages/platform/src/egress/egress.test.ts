@@ -98,6 +98,24 @@ describe('send', () => {
     expect(await failure(out.send('t', post(url)))).toEqual(['reset', true]);
   });
 
+  it('withholds the first byte of a sender that may no longer send when the connection stands', async () => {
+    let reached = 0;
+    const { url } = await serve((_, response) => {
+      reached += 1;
+      response.end();
+    });
+    const out = egress();
+    const asked: string[] = [];
+    const ask = (may: boolean) => () => {
+      asked.push(String(may));
+      return may;
+    };
+    expect(await failure(out.send('t', { ...post(url), mayStart: ask(false) }))).toEqual(['withheld', false]);
+    expect(reached).toBe(0);
+    expect((await out.send('t', { ...post(url), mayStart: ask(true) })).status).toBe(200);
+    expect(asked).toEqual(['false', 'true']);
+  });
+
   it('gives up when its caller does', async () => {
     const stop = new AbortController();
     const { url } = await serve(() => stop.abort());

@@ -1,4 +1,11 @@
-import { Agent, type Dispatcher, errors, type RequestInit as UndiciInit, fetch as undiciFetch } from 'undici';
+import {
+  Agent,
+  DecoratorHandler,
+  type Dispatcher,
+  errors,
+  type RequestInit as UndiciInit,
+  fetch as undiciFetch,
+} from 'undici';
 import type { Metrics } from '../telemetry/index.ts';
 import { createAddressRules } from './address-rules.ts';
 import { type ConnectionCaps, createConnectionCaps } from './connection-caps.ts';
@@ -22,6 +29,8 @@ export interface SendRequest {
   /** From the connection to the answer's head. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
+  /** Asked in the very moment before the first byte is written, when the connection stands; false withholds it. */
+  readonly mayStart?: () => boolean;
 }
 
 export interface SendAnswer {
@@ -81,7 +90,7 @@ async function send({ agent, caps, tenantId }: Way, request: SendRequest): Promi
   const { origin, path } = targetOf(request.url);
   const giveBack = await caps.take(tenantId, request.signal);
   try {
-    const answer = await agent.request({
+    const answer = await gated(agent, request.mayStart).request({
       ...{ origin, path, method: 'POST' as const, headers: { ...request.headers }, body: request.body },
       headersTimeout: request.timeoutMs,
       bodyTimeout: request.timeoutMs,
@@ -98,6 +107,28 @@ async function send({ agent, caps, tenantId }: Way, request: SendRequest): Promi
   } catch (err) {
     giveBack();
     throw failureOf(err, request.signal);
+  }
+}
+
+/** Whatever came before it (a place, a name, a connection), the first byte is written only when `mayStart` says so. */
+function gated(agent: Agent, mayStart: (() => boolean) | undefined): Dispatcher {
+  if (!mayStart) return agent;
+  return agent.compose((dispatch) => (settings, handler) => dispatch(settings, new Gate(handler, mayStart)));
+}
+
+class Gate extends DecoratorHandler {
+  readonly #handler: Dispatcher.DispatchHandler;
+  readonly #mayStart: () => boolean;
+
+  constructor(handler: Dispatcher.DispatchHandler, mayStart: () => boolean) {
+    super(handler);
+    this.#handler = handler;
+    this.#mayStart = mayStart;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
+    if (!this.#mayStart()) throw new EgressError('withheld');
+    this.#handler.onRequestStart?.(controller, context);
   }
 }
 

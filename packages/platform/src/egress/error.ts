@@ -5,17 +5,18 @@ import { AppError } from '@turnkeeper/core';
  *
  * | kind | did anything leave? |
  * |---|---|
- * | `blocked` address not allowed · `connect` name, connection or TLS failed · `busy` no connection was free in time | nothing was sent |
+ * | `blocked` address not allowed · `connect` name, connection or TLS failed · `busy` no connection was free in time · `withheld` the caller might not send any more | nothing was sent |
  * | `timeout` no answer, or not all of it, in time · `reset` the connection ended first · `aborted` the caller gave up · `too_large` | the other side may have acted |
  */
-export type EgressFailure = 'blocked' | 'connect' | 'busy' | 'timeout' | 'reset' | 'aborted' | 'too_large';
+export type EgressFailure = 'blocked' | 'connect' | 'busy' | 'withheld' | 'timeout' | 'reset' | 'aborted' | 'too_large';
 
-const NOTHING_SENT: ReadonlySet<EgressFailure> = new Set(['blocked', 'connect', 'busy']);
+const NOTHING_SENT: ReadonlySet<EgressFailure> = new Set(['blocked', 'connect', 'busy', 'withheld']);
 const MESSAGES: Readonly<Record<EgressFailure, string>> = {
   blocked:
     'The address is not one that outgoing requests may go to; an operator can allow it (TURNKEEPER_EGRESS_ALLOW).',
   connect: 'No connection could be made.',
   busy: "All of the tenant's connections were in use.",
+  withheld: 'The sender might no longer send when the connection stood.',
   timeout: 'The answer did not come in time.',
   reset: 'The connection ended before the answer was whole.',
   aborted: 'The request was given up.',

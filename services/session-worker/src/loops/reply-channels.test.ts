@@ -17,7 +17,7 @@ const lane = { slot: 1, tenantId: 'tenant' as TenantId, laneId: 'lane' as LaneId
 const accountId = 'account' as AccountId;
 const delivery = { lane, accountId } as DueDelivery;
 const config = { channel: 'webhook' } as AccountConfig;
-const mayBegin = async () => true;
+const gate = { mayBegin: async () => true, mayStillBegin: () => true };
 const delivered: SendOutcome = { result: 'delivered', ref: null };
 
 interface Given {
@@ -45,13 +45,13 @@ describe('a reply', () => {
   it('goes out through its account’s channel', async () => {
     const { channels, sent, end } = scene({});
     expect(await channels.canSend(lane, accountId)).toBe(true);
-    expect(await channels.send(delivery, mayBegin, end.signal)).toEqual({ platform: 'webhook', outcome: delivered });
+    expect(await channels.send(delivery, gate, end.signal)).toEqual({ platform: 'webhook', outcome: delivered });
     expect(sent.seen).toEqual({ all: 1 });
   });
 
   it('does not go out when this worker ends first', async () => {
     const { channels, sent, end } = scene({});
-    expect(await channels.send(delivery, async () => false, end.signal)).toBe(null);
+    expect(await channels.send(delivery, { ...gate, mayBegin: async () => false }, end.signal)).toBe(null);
     expect(sent.seen).toEqual({});
   });
 
@@ -69,7 +69,7 @@ describe('a reply', () => {
     ];
     for (const [given, code] of cases) {
       const { channels, end } = scene(given);
-      expect((await channels.send(delivery, mayBegin, end.signal))?.outcome).toEqual({ result: 'failed', code });
+      expect((await channels.send(delivery, gate, end.signal))?.outcome).toEqual({ result: 'failed', code });
     }
   });
 
@@ -81,7 +81,7 @@ describe('a reply', () => {
       return config;
     };
     const { channels, clock, end } = scene({ read });
-    const sending = channels.send(delivery, mayBegin, end.signal);
+    const sending = channels.send(delivery, gate, end.signal);
     await clock.advance(10_000);
     isAway = false;
     await clock.advance(1_000);

@@ -1,4 +1,4 @@
-import type { OpenAccount, OpenAccounts } from '@turnkeeper/channels';
+import type { HttpSender, OpenAccount, OpenAccounts } from '@turnkeeper/channels';
 import {
   type AccountConfig,
   type AccountConfigs,
@@ -9,6 +9,7 @@ import {
   type DueDelivery,
   type LaneRef,
   type ReplyChannels,
+  type SendGate,
   type SentReply,
   StoreError,
 } from '@turnkeeper/core';
@@ -40,7 +41,7 @@ export class AccountChannels implements ReplyChannels {
     return typeof account === 'string' || account.egress !== null;
   }
 
-  async send(delivery: DueDelivery, mayBegin: () => Promise<boolean>, signal: AbortSignal): Promise<SentReply | null> {
+  async send(delivery: DueDelivery, gate: SendGate, signal: AbortSignal): Promise<SentReply | null> {
     const { egress, clock, sent } = this.#options;
     const { tenantId } = delivery.lane;
     const config = await this.#read(delivery, signal);
@@ -48,9 +49,11 @@ export class AccountChannels implements ReplyChannels {
     const account = await this.#open(config);
     if (typeof account === 'string') return failed(config.channel, account);
     if (account.egress === null) return failed(config.channel, 'config_missing');
-    if (!(await mayBegin())) return null;
+    if (!(await gate.mayBegin())) return null;
     sent.inc();
-    const http = { send: (request: Parameters<Egress['send']>[1]) => egress.send(tenantId, request) };
+    const http: HttpSender = {
+      send: (request) => egress.send(tenantId, { ...request, mayStart: gate.mayStillBegin }),
+    };
     const outcome = await account.egress.send(delivery, { http, nowMs: clock.nowMs(), signal });
     return { platform: config.channel, outcome };
   }
