@@ -18,6 +18,8 @@ export interface Figures {
   readonly messagesPerSecond: number;
   /** All statements of the database in that time, heartbeats and scans included. */
   readonly statementsPerMessage: number;
+  /** Where the server spent its time: the dearest statements, microseconds per message. */
+  readonly dearest: readonly { readonly statement: string; readonly calls: number; readonly micros: number }[];
   /** CPU of each part, microseconds per message. */
   readonly cpuMicros: Readonly<Record<string, number>>;
 }
@@ -65,6 +67,7 @@ export async function openGround(): Promise<Ground> {
       return {
         messagesPerSecond: Math.round(messages / seconds),
         statementsPerMessage: (await statements(client)) / messages,
+        dearest: await dearest(client, messages),
         cpuMicros,
       };
     },
@@ -81,6 +84,19 @@ async function isSettled(client: pg.Client): Promise<boolean> {
     'select exists (select 1 from tk.events where state < 10) as open',
   );
   return rows[0]?.open === false;
+}
+
+async function dearest(client: pg.Client, messages: number): Promise<Figures['dearest']> {
+  const { rows } = await client.query<{ statement: string; calls: string; ms: number }>(
+    `select left(regexp_replace(s.query, '\\s+', ' ', 'g'), 120) statement, s.calls, s.total_exec_time + s.total_plan_time ms
+     from pg_stat_statements s join pg_roles r on r.oid = s.userid
+     where s.dbid = (select oid from pg_database where datname = current_database()) and s.toplevel and r.rolname like 'tk\\_%'
+     order by 3 desc limit 12`,
+  );
+  return rows.map(({ statement, calls, ms }) => ({
+    ...{ statement, calls: Number(calls) },
+    micros: Math.round((ms * 1000) / messages),
+  }));
 }
 
 /** Calls of the services; what this program itself asks runs under the server's own user and is left out. */

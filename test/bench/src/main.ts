@@ -2,7 +2,8 @@
  * `npm run bench -- [--smoke | --quick] [--json FILE]`: messages a second, end to end, through HTTP and for the queue
  * layer alone, the two in turn within one run; medians, with the least and the most of each.
  */
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Figures, type Ground, openGround } from './ground.ts';
 import { httpLoad } from './http-load.ts';
@@ -30,7 +31,10 @@ const rounds = flags.smoke === true ? 1 : flags.quick === true ? 3 : 5;
 await using ground = await openGround();
 const rows = await measureAll(ground);
 const result = { at: new Date().toISOString(), settings: ground.settings, rounds, rows };
-if (flags.json !== undefined) await writeFile(flags.json, `${JSON.stringify(result, null, 2)}\n`);
+if (flags.json !== undefined) {
+  await mkdir(dirname(flags.json), { recursive: true });
+  await writeFile(flags.json, `${JSON.stringify(result, null, 2)}\n`);
+}
 process.stdout.write(table(rows, ground));
 
 async function measureAll(on: Ground): Promise<Row[]> {
