@@ -32,8 +32,11 @@ export function createSender(
     (url) => new Pool(url, { connections: options.connections, pipelining: 1, keepAliveTimeout: 30_000 }),
   );
   let turn = 0;
-  const tryOnce = async (message: { key: string; apiKey: string; body: string }): Promise<SendOutcome | 'again'> => {
-    const pool = pools[turn++ % pools.length];
+  const tryOnce = async (
+    message: { key: string; apiKey: string; body: string },
+    at: number,
+  ): Promise<SendOutcome | 'again'> => {
+    const pool = pools[at % pools.length];
     if (pool === undefined) return { kind: 'unclear' };
     try {
       const response = await pool.request({
@@ -59,8 +62,9 @@ export function createSender(
   return {
     async send(message, signal) {
       const deadline = performance.now() + options.giveUpMs;
+      const first = turn++;
       for (let tries = 0; ; tries++) {
-        const outcome = await tryOnce(message);
+        const outcome = await tryOnce(message, first + tries);
         if (outcome !== 'again') return outcome;
         if (performance.now() > deadline || signal.aborted) return { kind: 'unclear' };
         await sleep(Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** tries) * (0.5 + Math.random()));
