@@ -1,6 +1,6 @@
 import { connectBus, LaneWatchers, NatsControlSignals, NatsLiveStream, PartitionHints } from '@turnkeeper/bus';
 import * as core from '@turnkeeper/core';
-import { createEgress } from '@turnkeeper/platform/egress';
+import { clusterPorts, createEgress } from '@turnkeeper/platform/egress';
 import { createProbeServer, type Kit, type Service } from '@turnkeeper/platform/process';
 import { storeGauges } from '@turnkeeper/platform/telemetry';
 import * as queue from '@turnkeeper/queue';
@@ -109,6 +109,7 @@ async function openLinks(config: SessionWorkerConfig, kit: Kit, partitionOf: (sl
     live: new NatsLiveStream({ link: bus, clock, dropped, watchers: new LaneWatchers({ link: bus, clock }) }),
     egress: createEgress({
       allow: config.egressAllow,
+      clusterPorts: clusterPorts({ ...config, storeUrls: [config.postgresUrl, config.redisUrl, config.natsUrl] }),
       connectionsPerTenantMax: config.egressConnectionsMax,
       metrics,
     }),

@@ -20,7 +20,14 @@ interface Report {
   readonly tenant: string;
   readonly hook: { readonly url: string; readonly secret: string };
   readonly postgresUrl: string;
-  readonly processes: readonly { readonly name: string; readonly pid: number; readonly bootId?: string }[];
+  readonly redisUrl: string;
+  readonly natsUrl: string;
+  readonly processes: readonly {
+    readonly name: string;
+    readonly pid: number;
+    readonly bootId?: string;
+    readonly internal?: string;
+  }[];
 }
 
 let dataDir = '';
@@ -71,6 +78,7 @@ describe('turnkeeper up', () => {
     expect((await get(`${report.ingress[0]}/v1/agents`, report.apiKey)).status).toBe(200);
     expect((await get(`${report.internal[0]}/admin/v1/tenants/demo`, report.operatorKey)).status).toBe(200);
 
+    await expectRefusedToAgents(report);
     await killAndAwaitSuccessor(report, 'session-worker-1');
     await killAndAwaitSuccessor(report, 'ingress-1');
     expect((await get(`${report.ingress[0]}/v1/agents`, report.apiKey)).status).toBe(200);
@@ -81,6 +89,7 @@ describe('turnkeeper up', () => {
     child.kill('SIGINT');
     expect(await ended).toBe(0);
     expect(last.processes.filter(({ pid }) => isAlive(pid))).toEqual([]);
+    expect(heard.err.trim().split('\n').at(-1)).toContain('✓ stopped');
     expect(existsSync(join(dataDir, 'up.json'))).toBe(false);
   }, 240_000);
 
@@ -119,10 +128,29 @@ describe('turnkeeper up', () => {
     const second = up();
     expect(await second.ended).toBe(1);
     expect(second.heard.err).toContain('runs already');
+    expect(second.heard.err).toContain('npm start -- --data <folder>');
     first.child.kill('SIGTERM');
     expect(await first.ended).toBe(0);
   }, 120_000);
 });
+
+/** The stores and every internal listener: agents of tenants may call this machine, but not these. */
+async function expectRefusedToAgents({ ingress, apiKey, internal, processes, ...stores }: Report): Promise<void> {
+  const inner = processes.flatMap((process) => process.internal ?? []);
+  expect(inner).toHaveLength(3);
+  expect(inner).toContain(internal[0]);
+  const ports = [stores.postgresUrl, stores.redisUrl, stores.natsUrl, ...inner].map((url) => new URL(url).port);
+  for (const port of ports) {
+    const openai = { baseUrl: `http://127.0.0.1:${port}/v1`, model: 'm' };
+    const name = `at-${port}`;
+    expect((await post(`${ingress[0]}/v1/agents`, apiKey, { name, runtime: 'openai', openai })).status).toBe(201);
+    const said = { agentId: name, sessionKey: name, text: 'hello' };
+    const accepted = await post(`${ingress[0]}/v1/messages`, apiKey, said);
+    const { runId }: { readonly runId: string } = JSON.parse(await accepted.text());
+    const run = await (await get(`${ingress[0]}/v1/runs/${runId}?wait=50`, apiKey)).json();
+    expect(run).toMatchObject({ status: 'error', error: { code: 'egress_blocked' } });
+  }
+}
 
 async function killAndAwaitSuccessor(report: Report, name: string): Promise<void> {
   const { pid, bootId } = find(report, name);
@@ -142,8 +170,13 @@ function find({ processes }: Report, name: string): { pid: number; bootId?: stri
   return processes.find((one) => one.name === name) ?? { pid: 0 };
 }
 
-async function get(url: string, key: string): Promise<{ status: number }> {
+function get(url: string, key: string): Promise<Response> {
   return fetch(url, { headers: { authorization: `Bearer ${key}` } });
+}
+
+function post(url: string, key: string, body: unknown): Promise<Response> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  return fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
 function isAlive(pid: number): boolean {

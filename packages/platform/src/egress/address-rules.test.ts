@@ -39,6 +39,15 @@ describe('address rules', () => {
     expect(rules.refuse('192.168.0.1')).toBe('private');
   });
 
+  it('opens no port of the cluster by an exception', () => {
+    const rules = createAddressRules(['10.0.0.0/8', 'loopback']);
+    for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1', '10.1.2.3']) {
+      expect(rules.refuse(address, true)).toBe('cluster_port');
+    }
+    expect(rules.refuse('192.168.0.1', true)).toBe('private');
+    expect(rules.refuse('8.8.8.8', true)).toBeNull();
+  });
+
   it('knows a wrong entry of the allow list', () => {
     for (const entry of ['loopback', '10.0.0.0/8', 'fd00::/8']) expect(checkAllowEntry(entry)).toBeNull();
     for (const entry of ['10.0.0.0', 'localhost', '10.0.0.0/33', '*']) expect(checkAllowEntry(entry)).not.toBeNull();

@@ -5,8 +5,11 @@ type Block = [Address, number];
 
 /** Which addresses outgoing requests may go to. */
 export interface AddressRules {
-  /** The reason it is refused (a range's name), or null. */
-  refuse(address: string): string | null;
+  /**
+   * The reason it is refused (a range's name, or `cluster_port`), or null.
+   * @param toClusterPort the request goes to a port of the cluster itself: the exceptions do not count
+   */
+  refuse(address: string, toClusterPort?: boolean): string | null;
 }
 
 /** Public addresses that only a cloud's own machines see: Azure's metadata and agent service. */
@@ -21,13 +24,13 @@ export function createAddressRules(allow: readonly string[]): AddressRules {
   const blocks = allow.filter((entry) => entry !== LOOPBACK).map((entry): Block => ipaddr.parseCIDR(entry));
   const loopback = allow.includes(LOOPBACK);
   return {
-    refuse: (text) => {
+    refuse: (text, toClusterPort = false) => {
       if (!ipaddr.isValid(text)) return 'invalid';
       const address = ipaddr.process(text);
-      if (blocks.some((block) => isIn(address, block))) return null;
       const range = METADATA.includes(address.toString()) ? 'metadata' : address.range();
-      if (range === 'unicast' || (range === 'loopback' && loopback)) return null;
-      return range;
+      const isException = blocks.some((block) => isIn(address, block)) || (range === 'loopback' && loopback);
+      if (isException) return toClusterPort ? 'cluster_port' : null;
+      return range === 'unicast' ? null : range;
     },
   };
 }

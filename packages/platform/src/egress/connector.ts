@@ -6,6 +6,8 @@ import { EgressError } from './error.ts';
 
 export interface ConnectorParts {
   readonly rules: AddressRules;
+  /** Ports of the cluster itself: no exception of the rules opens them. */
+  readonly clusterPorts: ReadonlySet<number>;
   /** Name, connection and TLS together. */
   readonly connectMs: number;
   readonly onBlocked: (reason: string) => void;
@@ -16,15 +18,25 @@ export interface ConnectorParts {
  * to that very address: there is no second resolution that could answer differently. Every failure in here is an
  * EgressError by which nothing was sent.
  */
-export function createConnector({ rules, connectMs, onBlocked }: ConnectorParts): buildConnector.connector {
-  const check = (address: string): EgressError | null => {
-    const reason = rules.refuse(address);
-    if (reason === null) return null;
-    onBlocked(reason);
-    return new EgressError('blocked');
+export function createConnector({
+  rules,
+  clusterPorts,
+  connectMs,
+  onBlocked,
+}: ConnectorParts): buildConnector.connector {
+  const wayTo = (toClusterPort: boolean) => {
+    const check = (address: string): EgressError | null => {
+      const reason = rules.refuse(address, toClusterPort);
+      if (reason === null) return null;
+      onBlocked(reason);
+      return new EgressError('blocked');
+    };
+    return { check, connect: buildConnector({ timeout: connectMs, lookup: guardedLookup(check) }) };
   };
-  const connect = buildConnector({ timeout: connectMs, lookup: guardedLookup(check) });
+  // a lookup is not told the port, so there is one for either kind
+  const [elsewhere, inCluster] = [wayTo(false), wayTo(true)];
   return (options, callback) => {
+    const { check, connect } = clusterPorts.has(portOf(options)) ? inCluster : elsewhere;
     // for a literal address the socket asks no lookup
     const literal = options.hostname.replace(/^\[|\]$/g, '');
     const refused = isIP(literal) === 0 ? null : check(literal);
@@ -34,6 +46,12 @@ export function createConnector({ rules, connectMs, onBlocked }: ConnectorParts)
       callback(err instanceof EgressError ? err : new EgressError('connect', err), null);
     });
   };
+}
+
+/** Empty: the protocol's own. */
+function portOf({ port, protocol }: buildConnector.Options): number {
+  if (port !== '') return Number(port);
+  return protocol === 'https:' ? 443 : 80;
 }
 
 function guardedLookup(check: (address: string) => EgressError | null): LookupFunction {

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createMetrics } from '../telemetry/index.ts';
-import { createEgress, type Egress, EgressError, type FetchLimits } from './index.ts';
+import { clusterPorts, createEgress, type Egress, EgressError, type FetchLimits } from './index.ts';
 
 const open: AsyncDisposable[] = [];
 afterEach(async () => {
@@ -13,9 +13,12 @@ afterEach(async () => {
 const metrics = createMetrics({ service: 'test', version: '1' });
 const limits: FetchLimits = { firstByteMs: 5000, idleMs: 5000, totalMs: 10_000, bytesMax: 1000 };
 
-function egress(options: { allow?: string[]; perTenant?: number; connectMs?: number } = {}): Egress {
+function egress(
+  options: { allow?: string[]; clusterPorts?: Set<number>; perTenant?: number; connectMs?: number } = {},
+): Egress {
   const made = createEgress({
     allow: options.allow ?? ['loopback'],
+    ...(options.clusterPorts && { clusterPorts: options.clusterPorts }),
     connectionsPerTenantMax: options.perTenant ?? 10,
     connectMs: options.connectMs ?? 2000,
     metrics,
@@ -78,6 +81,31 @@ describe('send', () => {
     expect((await egress().fetchFor('t', limits)(target.url)).status).toBe(307);
     expect(reached).toBe(0);
     expect(await metrics.text()).toContain('turnkeeper_egress_blocked_total{reason="loopback"}');
+  });
+
+  it('reaches no port of the cluster, although its address is allowed', async () => {
+    let reached = 0;
+    const { url } = await serve((_, response) => {
+      reached += 1;
+      response.end();
+    });
+    const port = Number(new URL(url).port);
+    const guarded = egress({ clusterPorts: new Set([port]) });
+    for (const host of ['127.0.0.1', 'localhost', '[::1]', '2130706433']) {
+      expect(await failure(guarded.send('t', post(`http://${host}:${port}/`)))).toEqual(['blocked', false]);
+      expect(await failure(guarded.fetchFor('t', limits)(`http://${host}:${port}/`))).toEqual(['blocked', false]);
+    }
+    expect(reached).toBe(0);
+    expect(await metrics.text()).toContain('turnkeeper_egress_blocked_total{reason="cluster_port"}');
+    const other = await serve((_, response) => response.end());
+    expect((await guarded.send('t', post(other.url))).status).toBe(200);
+  });
+
+  it('knows the ports of its own stores and listener', () => {
+    const storeUrls = ['postgres://u@db/x', 'redis://127.0.0.1:56379', 'nats://bus'];
+    const ports = clusterPorts({ egressDenyPorts: ['8421', '9000'], storeUrls, internalPort: 8422 });
+    expect([...ports].toSorted((a, b) => a - b)).toEqual([4222, 5432, 8421, 8422, 9000, 56_379]);
+    expect(clusterPorts({ egressDenyPorts: [], storeUrls: [], internalPort: 0 })).toEqual(new Set());
   });
 
   it.each(['ftp://127.0.0.1/', 'file:///etc/passwd', 'http://user:word@127.0.0.1/', 'nonsense'])(

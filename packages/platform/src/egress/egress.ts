@@ -16,6 +16,8 @@ import { limitBody } from './limited-body.ts';
 export interface EgressOptions {
   /** Exceptions from "public addresses only": CIDR blocks, or `loopback`. */
   readonly allow: readonly string[];
+  /** Ports that these exceptions do not open: see `clusterPorts`. */
+  readonly clusterPorts?: ReadonlySet<number>;
   readonly connectionsPerTenantMax: number;
   readonly metrics: Metrics;
   /** Name, connection and TLS together; and the wait for a free connection. Default 5 s. */
@@ -68,6 +70,7 @@ export function createEgress(options: EgressOptions): Egress {
   const blocked = options.metrics.counter('egress_blocked_total');
   const connect = createConnector({
     rules: createAddressRules(options.allow),
+    clusterPorts: options.clusterPorts ?? new Set(),
     connectMs,
     onBlocked: (reason) => blocked.inc({ reason }),
   });

@@ -13,7 +13,7 @@ export type EgressFailure = 'blocked' | 'connect' | 'busy' | 'withheld' | 'timeo
 const NOTHING_SENT: ReadonlySet<EgressFailure> = new Set(['blocked', 'connect', 'busy', 'withheld']);
 const MESSAGES: Readonly<Record<EgressFailure, string>> = {
   blocked:
-    'The address is not one that outgoing requests may go to; an operator can allow it (TURNKEEPER_EGRESS_ALLOW).',
+    'The address is not one that outgoing requests may go to; an operator can allow it (TURNKEEPER_EGRESS_ALLOW), but no port of the cluster itself.',
   connect: 'No connection could be made.',
   busy: "All of the tenant's connections were in use.",
   withheld: 'The sender might no longer send when the connection stood.',

@@ -1,4 +1,4 @@
-export { egressOptions } from './config.ts';
+export { clusterPorts, egressOptions } from './config.ts';
 export {
   createEgress,
   type Egress,

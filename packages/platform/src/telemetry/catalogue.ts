@@ -122,7 +122,11 @@ export const CATALOGUE = {
   streams_open: { type: 'gauge', labels: ['kind'], help: 'Open live streams.' },
   agent_requests_total: { type: 'counter', help: 'Calls of agents.' },
   agent_tokens_total: { type: 'counter', labels: ['direction'], help: 'Tokens that models reported.' },
-  egress_blocked_total: { type: 'counter', labels: ['reason'], help: 'Outgoing requests refused before a connection.' },
+  egress_blocked_total: {
+    type: 'counter',
+    labels: ['reason'],
+    help: 'Outgoing requests refused before a connection, by the range of the address; `cluster_port` = a port of the cluster itself.',
+  },
   stream_deltas_dropped_total: {
     type: 'counter',
     help: 'Live events that were dropped: the bus was away, or the text foreign.',

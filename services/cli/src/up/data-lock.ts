@@ -19,7 +19,7 @@ export async function lockData(dataDir: string): Promise<() => Promise<void>> {
     if (await isUp(holder)) {
       throw new CliError(
         'failed',
-        `"turnkeeper up" runs already on ${dataDir} (pid ${holder}): stop it, or give --data.`,
+        `"turnkeeper up" runs already on ${dataDir} (pid ${holder}). Stop it, or give the second one a folder of its own: npm start -- --data <folder>`,
       );
     }
     await rm(path, { force: true });

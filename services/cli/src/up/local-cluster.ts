@@ -5,7 +5,7 @@ import { processTable, systemClock, systemIds } from '@turnkeeper/platform/proce
 import { migrate } from '@turnkeeper/storage';
 import { sentenceOf } from '../exit.ts';
 import { DEMO_HOOK, DEMO_TENANT, ensureDemoTenant } from './demo-tenant.ts';
-import { choosePorts } from './ports.ts';
+import { choosePorts, reserveInternalPorts } from './ports.ts';
 import type { Progress } from './progress.ts';
 import { Backoff } from './restarts.ts';
 import { loadSecrets, type UpSecrets } from './secrets.ts';
@@ -60,6 +60,7 @@ export class LocalCluster {
     const secrets = await loadSecrets(dataDir);
     this.#secrets = secrets;
     const ports = await choosePorts(ingress, port);
+    const internalPorts = await reserveInternalPorts(ingress + workers + coordinators, () => systemIds.random());
     const { step } = this.#progress;
     const stores = await step('stores', () => this.#startStores(), describeSources);
     signal.throwIfAborted();
@@ -73,7 +74,7 @@ export class LocalCluster {
     const compileCache = join(dataDir, 'compile-cache');
     const shell = environment();
     const specs = serviceSpecs({
-      ...{ shell, urls: stores.urls, secrets, compileCache, ports, workers, coordinators },
+      ...{ shell, urls: stores.urls, secrets, compileCache, ports, internalPorts, workers, coordinators },
       portsMayMove: port === undefined,
     });
     const counts = `${ingress} ingress, ${workers} session-worker${plural(workers)}, ${coordinators} coordinator${plural(coordinators)}`;

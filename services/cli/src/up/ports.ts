@@ -28,6 +28,32 @@ export async function nextPort(above: number): Promise<number> {
   throw new CliError('failed', `There is no free port from ${above} on: give --port.`);
 }
 
+/** The kernel gives no port of this range to connections, so what was free stays free for a while. */
+const INTERNAL_FIRST = 20_000;
+const INTERNAL_COUNT = 12_000;
+/** For services that find their port taken by then. */
+const SPARES = 4;
+
+/** Ports for internal listeners, known before anybody listens: all services are told that tenants may reach none of them. */
+export interface InternalPorts {
+  /** Also those that are not taken yet. */
+  readonly all: readonly number[];
+  /** The next one; null when none is left. */
+  take(): number | null;
+}
+
+/** So many, and some to spare. @throws CliError `failed` when the machine has not so many free ones */
+export async function reserveInternalPorts(count: number, random: () => number): Promise<InternalPorts> {
+  const found = new Set<number>();
+  for (let tries = 0; found.size < count + SPARES && tries < TRIES; tries++) {
+    const port = INTERNAL_FIRST + Math.floor(random() * INTERNAL_COUNT);
+    if (!found.has(port) && (await isFree(port))) found.add(port);
+  }
+  if (found.size < count) throw new CliError('failed', 'There are no free ports for the internal listeners.');
+  const left = [...found];
+  return { all: [...found], take: () => left.shift() ?? null };
+}
+
 /** On every address: a server on another one would otherwise be shadowed. */
 function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {

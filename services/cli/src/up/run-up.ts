@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { print } from '../output.ts';
 import { lockData } from './data-lock.ts';
 import { type ClusterOptions, LocalCluster } from './local-cluster.ts';
-import { createProgress } from './progress.ts';
+import { createProgress, type Progress } from './progress.ts';
 import { type StopSignals, watchStopSignals } from './stop-signals.ts';
 import { summarize } from './summary.ts';
 
@@ -35,8 +35,17 @@ async function runLocked(options: ClusterOptions & { readonly json: boolean }, s
     progress.note('stopping: turns in flight may finish; Ctrl-C again hurries');
   } catch (err) {
     // a start that was called off is no failure
-    if (!stop.signal.aborted) throw err;
-  } finally {
+    if (stop.signal.aborted) return await stopAsked(cluster, options.dataDir, progress);
     await cluster.stop();
+    throw err;
   }
+  await stopAsked(cluster, options.dataDir, progress);
+}
+
+function stopAsked(cluster: LocalCluster, dataDir: string, progress: Progress): Promise<void> {
+  return progress.step(
+    'stopped',
+    () => cluster.stop(),
+    () => `nothing runs any more; data and keys stay in ${dataDir}`,
+  );
 }

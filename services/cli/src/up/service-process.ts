@@ -12,8 +12,8 @@ export interface ServiceSpec {
   /** `ingress-1` */
   readonly name: string;
   readonly env: Environment;
-  /** The same service at another port, for when its own was taken by somebody after it had been looked at. */
-  readonly elsewhere?: () => Promise<ServiceSpec>;
+  /** The same service at other ports, for when one of its own was taken after it had been looked at; null: none is left. */
+  readonly elsewhere: () => Promise<ServiceSpec | null>;
 }
 
 /** A service ended before it was ready. `code` = of its own error. */

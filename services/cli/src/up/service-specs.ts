@@ -1,5 +1,5 @@
 import type { Environment } from '@turnkeeper/platform/config';
-import { nextPort } from './ports.ts';
+import { type InternalPorts, nextPort } from './ports.ts';
 import type { UpSecrets } from './secrets.ts';
 import type { ServiceKind, ServiceSpec } from './service-process.ts';
 
@@ -15,6 +15,7 @@ export function serviceSpecs(from: {
   readonly compileCache: string;
   /** One per ingress. */
   readonly ports: readonly number[];
+  readonly internalPorts: InternalPorts;
   /** Nobody asked for these very ports. */
   readonly portsMayMove: boolean;
   readonly workers: number;
@@ -34,22 +35,34 @@ export function serviceSpecs(from: {
     TURNKEEPER_MASTER_KEY: secrets.masterKey,
     TURNKEEPER_HOST: '127.0.0.1',
     TURNKEEPER_INTERNAL_HOST: '127.0.0.1',
-    TURNKEEPER_INTERNAL_PORT: '0',
+    TURNKEEPER_EGRESS_DENY_PORTS: denyPorts(from),
   };
   const env = { ...defaults, ...withoutFiles(shell, shared), ...shared };
-  const make = (kind: ServiceKind, count: number): ServiceSpec[] =>
-    Array.from({ length: count }, (_, i) => ({ kind, name: `${kind}-${i + 1}`, env }));
-  const ingress = (i: number, port: number): ServiceSpec => ({
-    kind: 'ingress',
-    name: `ingress-${i + 1}`,
-    env: { ...env, TURNKEEPER_PORT: String(port), TURNKEEPER_OPERATOR_KEY: secrets.operatorKey },
-    ...(from.portsMayMove ? { elsewhere: async () => ingress(i, await nextPort(port)) } : {}),
-  });
-  return [
-    ...from.ports.map((port, i) => ingress(i, port)),
+  const place = (spec: Omit<ServiceSpec, 'elsewhere'>, publicPort: number | null): ServiceSpec | null => {
+    const internalPort = from.internalPorts.take();
+    if (internalPort === null) return null;
+    const listeners = {
+      TURNKEEPER_INTERNAL_PORT: String(internalPort),
+      ...(publicPort === null ? {} : { TURNKEEPER_PORT: String(publicPort) }),
+    };
+    const elsewhere = async () =>
+      place(spec, publicPort !== null && from.portsMayMove ? await nextPort(publicPort) : publicPort);
+    return { ...spec, env: { ...spec.env, ...listeners }, elsewhere };
+  };
+  const make = (kind: ServiceKind, count: number): (ServiceSpec | null)[] =>
+    Array.from({ length: count }, (_, i) => place({ kind, name: `${kind}-${i + 1}`, env }, null));
+  const ingressEnv = { ...env, TURNKEEPER_OPERATOR_KEY: secrets.operatorKey };
+  const specs = [
+    ...from.ports.map((port, i) => place({ kind: 'ingress', name: `ingress-${i + 1}`, env: ingressEnv }, port)),
     ...make('session-worker', from.workers),
     ...make('coordinator', from.coordinators),
   ];
+  return specs.filter((spec) => spec !== null);
+}
+
+/** What the shell forbids, and every internal listener; each service adds the stores itself. */
+function denyPorts({ shell, internalPorts }: { readonly shell: Environment; readonly internalPorts: InternalPorts }) {
+  return [shell['TURNKEEPER_EGRESS_DENY_PORTS'] ?? '', ...internalPorts.all].filter((port) => port !== '').join(',');
 }
 
 /** What is set here must not also come from a file that the shell names. */

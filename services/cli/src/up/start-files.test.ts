@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { lockData } from './data-lock.ts';
-import { choosePorts } from './ports.ts';
+import { choosePorts, reserveInternalPorts } from './ports.ts';
 import { loadSecrets } from './secrets.ts';
 import { UpFile, type UpReport } from './up-file.ts';
 
@@ -59,6 +59,14 @@ describe('ports', () => {
     expect(first).toBeGreaterThanOrEqual(8420);
     expect(second).toBeGreaterThan(first ?? 0);
   });
+});
+
+it('internal ports are known before they are used, with some to spare', async () => {
+  const ports = await reserveInternalPorts(3, Math.random);
+  const taken = Array.from({ length: 8 }, () => ports.take());
+  expect(taken.slice(0, 7)).toEqual(ports.all);
+  expect(new Set(ports.all).size).toBe(7);
+  expect(taken[7]).toBeNull();
 });
 
 describe('up.json', () => {

@@ -120,9 +120,10 @@ export class Supervisor {
         return await startService({ ...spec, env }, this.#parts.logDir);
       } catch (err) {
         const portTaken = err instanceof ServiceStartError && err.code === 'EADDRINUSE';
-        // who has listened before comes back to its address, others may move; `elsewhere` ends when no port is left
-        if (!portTaken || ready || !spec.elsewhere) throw err;
-        member.spec = await spec.elsewhere();
+        // who has listened before comes back to its address, others may move
+        const moved = portTaken && !ready ? await spec.elsewhere() : null;
+        if (moved === null) throw err;
+        member.spec = moved;
       }
     }
   }
