@@ -1,3 +1,4 @@
+export { KeyStore } from './admin/key-store.ts';
 export { OperatorConfigStore } from './admin/operator-config-store.ts';
 export { TenantConfigStore } from './admin/tenant-config-store.ts';
 export { PostgresControlStore } from './control-store.ts';

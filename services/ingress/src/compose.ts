@@ -110,8 +110,10 @@ function openStores(config: IngressConfig, kit: Kit) {
     timelines: new storage.TimelineStore(databases.api),
     sessions: new storage.SessionStore(databases.api),
     configs: new storage.TenantConfigStore({ database: databases.api, sealing, ids }),
+    ownKeys: new storage.KeyStore({ database: databases.api, ids, pepper: config.keyPepper }),
     admin: {
       operator: new storage.OperatorConfigStore({ ...operators, pepper: config.keyPepper }),
+      keys: new storage.KeyStore({ ...operators, pepper: config.keyPepper }),
       configs: new storage.TenantConfigStore(operators),
       cluster,
     },

@@ -48,7 +48,7 @@ export interface TenantDraft {
 export interface ConfigChange {
   readonly kind: 'tenant' | 'key' | 'agent' | 'account';
   readonly name: string;
-  readonly result: 'created' | 'updated' | 'unchanged';
+  readonly result: 'created' | 'updated' | 'unchanged' | 'deleted';
   /** Null for keys, which have none. */
   readonly version: number | null;
   readonly fields: readonly FieldDifference[];
@@ -84,6 +84,8 @@ export interface KeyRow {
   readonly id: KeyRowId;
   readonly keyId: string;
   readonly name: string;
+  /** Raised by every change. */
+  readonly version: number;
   readonly scopes: readonly string[];
   readonly preset: string | null;
   readonly createdAt: Date;
@@ -99,6 +101,8 @@ export interface WriteOptions {
   readonly actor: Actor;
   /** Refuse an object that is there and differs (`cannot_change`); one that is equal is answered as unchanged. */
   readonly mustBeNew?: boolean;
+  /** Change only what is at one of these versions, else `version_conflict`; left out = whatever there is. */
+  readonly ifVersions?: readonly number[] | undefined;
 }
 
 export interface Written<Row> {
@@ -121,6 +125,44 @@ export interface TenantWrites {
   /** By name or public id. Another tenant's is answered like one that never was. */
   getAgent(tenantId: TenantId, reference: string): Promise<AgentRow | null>;
   getAccount(tenantId: TenantId, reference: string): Promise<AccountRow | null>;
+  /**
+   * Takes it out of use; what refers to it by id keeps its versions, and its name may be made again. Null: not there.
+   * @throws AppError `version_conflict`, `cannot_change` for an agent that answers for an account
+   */
+  deleteAgent(tenantId: TenantId, reference: string, options: WriteOptions): Promise<ConfigChange | null>;
+  deleteAccount(tenantId: TenantId, reference: string, options: WriteOptions): Promise<ConfigChange | null>;
+}
+
+/** A key as its tenant asks for it: the token is always made here. */
+export interface NewKey {
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly preset: KeyPreset | null;
+  readonly expiresAt: Date | null;
+}
+
+/** What is left out stays. `revoked` cannot be taken back. */
+export interface KeyChange {
+  /** Name or public id. */
+  readonly key: string;
+  readonly grant?: Pick<NewKey, 'scopes' | 'preset'>;
+  readonly expiresAt?: Date | null;
+  readonly revoked?: true;
+}
+
+/** Keys of one tenant. As `TenantWrites`, but keys change in place. */
+export interface KeyWrites {
+  /** The token can never be read again. @throws AppError `cannot_change`: the name was used before, and names of keys are used once */
+  createKey(
+    tenantId: TenantId,
+    draft: NewKey,
+    options: WriteOptions,
+  ): Promise<Written<KeyRow> & { readonly token: string }>;
+  /** Null: not there. @throws AppError `version_conflict`, `cannot_change` for a key that was revoked */
+  changeKey(tenantId: TenantId, change: KeyChange, options: WriteOptions): Promise<Written<KeyRow> | null>;
+  /** By name; revoked and expired ones too. */
+  listKeys(tenantId: TenantId, page: PageRequest): Promise<Page<KeyRow>>;
+  getKey(tenantId: TenantId, reference: string): Promise<KeyRow | null>;
 }
 
 /** What only operators write: tenants with all their parts, and keys. As `TenantWrites`. */
@@ -131,9 +173,11 @@ export interface OperatorWrites {
     actor: Actor,
   ): Promise<{ row: TenantRow; changes: readonly ConfigChange[]; tokens: ReadonlyMap<string, string> }>;
   /** `token`: the one that was made here. @throws AppError `config_invalid` when another key has this id */
-  putKey(tenantId: TenantId, draft: KeyDraft, actor: Actor): Promise<Written<KeyRow> & { token: string | null }>;
+  putKey(
+    tenantId: TenantId,
+    draft: KeyDraft,
+    options: WriteOptions,
+  ): Promise<Written<KeyRow> & { token: string | null }>;
   listTenants(page: PageRequest): Promise<Page<TenantRow>>;
-  listKeys(tenantId: TenantId, page: PageRequest): Promise<Page<KeyRow>>;
   getTenant(reference: string): Promise<TenantRow | null>;
-  getKey(tenantId: TenantId, name: string): Promise<KeyRow | null>;
 }

@@ -66,6 +66,28 @@ export const AgentBodySchema = z
   });
 export type AgentBody = z.infer<typeof AgentBodySchema>;
 
+const EchoPatchSchema = z.strictObject({
+  delayMs: z.int().min(0).max(MS_MAX).optional(),
+  fail: z.int().min(0).max(1000).optional(),
+  wordMs: z.int().min(0).max(MS_MAX).optional(),
+});
+const OpenAiPatchSchema = z.strictObject({
+  baseUrl: HttpUrl.optional(),
+  model: nameText(128).min(1).optional(),
+  apiKey: SecretText.optional(),
+});
+
+/** A merge patch (RFC 7396): what is left out stays, null takes away. Another `runtime` drops the block of the old one. */
+export const AgentPatchSchema = z.strictObject({
+  runtime: z.enum(['echo', 'openai']).optional(),
+  echo: EchoPatchSchema.nullish(),
+  openai: OpenAiPatchSchema.nullish(),
+  system: z.string().max(65_536).nullish(),
+  keyPolicy: KeyPolicySchema.nullish(),
+  busy: z.strictObject({ mode: BusyModeSchema.optional() }).nullish(),
+});
+export type AgentPatch = z.infer<typeof AgentPatchSchema>;
+
 /** `options` and `secrets` are judged by the account's channel. */
 export const AccountBodySchema = z.strictObject({
   name: NameSchema.optional(),
@@ -75,6 +97,13 @@ export const AccountBodySchema = z.strictObject({
   secrets: z.record(nameText(64), SecretText).optional(),
 });
 export type AccountBody = z.infer<typeof AccountBodySchema>;
+
+/** A merge patch: options that are null go; secrets are replaced, never taken away. The channel stays what it is. */
+export const AccountPatchSchema = z.strictObject({
+  agent: ReferenceSchema.optional(),
+  options: z.record(z.string(), z.unknown()).optional(),
+  secrets: z.record(nameText(64), SecretText).optional(),
+});
 
 /** `secret` = the whole token `tk_<keyId>_<secret>`; left out, an existing key keeps its token and a new one gets one, shown once. */
 export const KeyBodySchema = z
@@ -98,6 +127,33 @@ export const KeyBodySchema = z
     error: 'give either preset or scopes',
   });
 export type KeyBody = z.infer<typeof KeyBodySchema>;
+
+/** A key that a tenant makes for itself: its token is made by the server and shown once. */
+export const NewKeySchema = z
+  .strictObject({
+    name: NameSchema,
+    preset: z.enum(KEY_PRESETS).optional(),
+    scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).optional(),
+    expiresAt: InstantSchema.optional(),
+  })
+  .refine((key) => (key.preset === undefined) !== (key.scopes === undefined), {
+    path: ['preset'],
+    params: { code: 'config_invalid' },
+    error: 'give either preset or scopes',
+  });
+
+/** What is left out stays; `expiresAt: null` = never. */
+export const KeyPatchSchema = z
+  .strictObject({
+    preset: z.enum(KEY_PRESETS).optional(),
+    scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).optional(),
+    expiresAt: InstantSchema.nullish(),
+  })
+  .refine((key) => key.preset === undefined || key.scopes === undefined, {
+    path: ['preset'],
+    params: { code: 'config_invalid' },
+    error: 'give either preset or scopes',
+  });
 
 /** `status` left out keeps what it is; everything else left out is the default. The lists add and change, they never remove. */
 export const TenantBodySchema = z.strictObject({
@@ -131,7 +187,7 @@ export type ConfigDocument = z.infer<typeof ConfigDocumentSchema>;
 export const ConfigChangeSchema = z.strictObject({
   kind: z.enum(['tenant', 'key', 'agent', 'account']),
   name: z.string(),
-  result: z.enum(['created', 'updated', 'unchanged']),
+  result: z.enum(['created', 'updated', 'unchanged', 'deleted']),
   version: z.int().optional(),
   /** The token of a key that was made here: shown this once. */
   secret: z.string().optional(),
@@ -193,6 +249,7 @@ export const KeySchema = z.strictObject({
   id: z.string(),
   keyId: z.string(),
   name: z.string(),
+  version: z.int(),
   scopes: z.array(z.string()),
   preset: z.string().optional(),
   secret: z.string().optional(),

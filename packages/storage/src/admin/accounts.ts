@@ -4,6 +4,7 @@ import {
   type AccountRow,
   type AgentId,
   AppError,
+  type ConfigChange,
   formatId,
   parseReference,
   type StoredAccount,
@@ -14,7 +15,15 @@ import { sql } from 'kysely';
 import type { QueryBuilder, RowOf } from '../read/queries.ts';
 import type { TenantSeal } from '../seal/sealing.ts';
 import { selectAgents } from './agents.ts';
-import { audited, type ChangeContext, fieldsOf, invalidConfig, refuseExisting, vanished } from './change.ts';
+import {
+  audited,
+  type ChangeContext,
+  checkVersion,
+  fieldsOf,
+  invalidConfig,
+  refuseExisting,
+  vanished,
+} from './change.ts';
 
 /** Accounts with the version that their pointer names. */
 export function selectAccounts(build: QueryBuilder, tenantId: TenantId) {
@@ -64,6 +73,7 @@ export async function putAccount(context: ChangeContext, draft: AccountDraft): P
   const [current] = isNew ? [] : await run(selectAccounts(build, tenantId).where('a.id', '=', id));
   const known = current ? seal.open(current, current.secrets) : {};
   const secrets = { ...known, ...draft.secrets };
+  checkVersion(context, current?.version ?? 0);
   const before = current ? { config: shownOf(current.config), secrets: known } : null;
   const fields = fieldsOf(before, { config: shownOf(config), secrets });
   if (current && fields.length === 0)
@@ -86,6 +96,20 @@ export async function putAccount(context: ChangeContext, draft: AccountDraft): P
   return { row: accountOf(row, seal), change };
 }
 
+/** Takes an account out of use. */
+export async function deleteAccount(context: ChangeContext, reference: string): Promise<ConfigChange | null> {
+  const { run, build, tenantId } = context;
+  const named = parseReference(reference, 'acc');
+  if (named === null) return null;
+  const byReference = selectAccounts(build, tenantId).where(`a.${named.by}`, '=', named.value);
+  const [row] = await run(byReference.forUpdate('a'));
+  if (!row) return null;
+  checkVersion(context, row.version);
+  const deleted = { deleted_at: sql<Date>`now()`, updated_at: sql<Date>`now()` };
+  await run(build.updateTable('tk.accounts').set(deleted).where('tenant_id', '=', tenantId).where('id', '=', row.id));
+  return audited(context, changeOf('deleted', row, []));
+}
+
 /** As people see it: the agent by its public id. */
 function shownOf({ agentId, ...config }: StoredAccount): object {
   return { agentId: formatId('agt', agentId), ...config };
@@ -94,7 +118,9 @@ function shownOf({ agentId, ...config }: StoredAccount): object {
 async function configOf({ run, build, tenantId }: ChangeContext, draft: AccountDraft): Promise<StoredAccount> {
   const named = parseReference(draft.agent, 'agt');
   const [agent] =
-    named === null ? [] : await run(selectAgents(build, tenantId).where(`a.${named.by}`, '=', named.value));
+    named === null
+      ? []
+      : await run(selectAgents(build, tenantId).where(`a.${named.by}`, '=', named.value).forUpdate('a'));
   if (!agent) throw invalidConfig('/agent', 'agent_not_found', 'The tenant has no agent of this name or id.');
   return { agentId: agent.id, channel: draft.channel, options: draft.options };
 }
@@ -138,10 +164,6 @@ function refuseChannel(): AppError {
   });
 }
 
-function changeOf(
-  result: 'created' | 'updated' | 'unchanged',
-  row: Row,
-  fields: Written<AccountRow>['change']['fields'],
-) {
+function changeOf(result: ConfigChange['result'], row: Row, fields: Written<AccountRow>['change']['fields']) {
   return { kind: 'account', name: row.name, result, version: row.version, fields } as const;
 }

@@ -1,8 +1,17 @@
-import type { AgentDraft, AgentId, AgentRow, TenantId, Written } from '@turnkeeper/core';
+import {
+  type AgentDraft,
+  type AgentId,
+  type AgentRow,
+  AppError,
+  type ConfigChange,
+  parseReference,
+  type TenantId,
+  type Written,
+} from '@turnkeeper/core';
 import { sql } from 'kysely';
 import type { QueryBuilder, RowOf } from '../read/queries.ts';
 import type { Secrets, TenantSeal } from '../seal/sealing.ts';
-import { audited, type ChangeContext, fieldsOf, refuseExisting, vanished } from './change.ts';
+import { audited, type ChangeContext, checkVersion, fieldsOf, refuseExisting, vanished } from './change.ts';
 
 /** Agents with the version that their pointer names. */
 export function selectAgents(build: QueryBuilder, tenantId: TenantId) {
@@ -44,6 +53,7 @@ export async function putAgent(context: ChangeContext, draft: AgentDraft): Promi
   const isNew = lock?.id === newId;
   const id = lock?.id ?? newId;
   const [current] = isNew ? [] : await run(selectAgents(build, tenantId).where('a.id', '=', id));
+  checkVersion(context, current?.version ?? 0);
   const before = current ? { config: current.config, secrets: seal.open(current, current.secrets) } : null;
   const after = { config: draft.settings, secrets: secretsOf(draft, before?.secrets) };
   const fields = fieldsOf(before, after);
@@ -65,6 +75,37 @@ export async function putAgent(context: ChangeContext, draft: AgentDraft): Promi
   if (!row) throw vanished();
   const change = await audited(context, changeOf(current ? 'updated' : 'created', row, fields));
   return { row: agentOf(row, seal), change };
+}
+
+/** Takes an agent out of use. Its row is locked first, so that no account is given to it meanwhile. */
+export async function deleteAgent(context: ChangeContext, reference: string): Promise<ConfigChange | null> {
+  const { run, build, tenantId } = context;
+  const named = parseReference(reference, 'agt');
+  if (named === null) return null;
+  const byReference = selectAgents(build, tenantId).where(`a.${named.by}`, '=', named.value);
+  const [row] = await run(byReference.forUpdate('a'));
+  if (!row) return null;
+  checkVersion(context, row.version);
+  const [account] = await run(accountsOf(build, tenantId, row.id));
+  if (account) {
+    throw new AppError({
+      code: 'cannot_change',
+      message: `The account ${account.name} is answered by this agent. Give it another agent, or delete it first.`,
+    });
+  }
+  const deleted = { deleted_at: sql<Date>`now()`, updated_at: sql<Date>`now()` };
+  await run(build.updateTable('tk.agents').set(deleted).where('tenant_id', '=', tenantId).where('id', '=', row.id));
+  return audited(context, changeOf('deleted', row, []));
+}
+
+function accountsOf(build: QueryBuilder, tenantId: TenantId, agentId: string) {
+  return build
+    .selectFrom('tk.accounts')
+    .select('name')
+    .where('tenant_id', '=', tenantId)
+    .where('agent_id', '=', agentId)
+    .where('deleted_at', 'is', null)
+    .limit(1);
 }
 
 function insertOrLock(build: QueryBuilder, { id, tenantId, name }: { id: string; tenantId: TenantId; name: string }) {
@@ -90,10 +131,6 @@ function secretsOf(draft: AgentDraft, known: Secrets = {}): Secrets {
   return draft.settings.runtime === 'openai' ? { ...known, ...draft.secrets } : {};
 }
 
-function changeOf(
-  result: 'created' | 'updated' | 'unchanged',
-  row: Row,
-  fields: Written<AgentRow>['change']['fields'],
-) {
+function changeOf(result: ConfigChange['result'], row: Row, fields: Written<AgentRow>['change']['fields']) {
   return { kind: 'agent', name: row.name, result, version: row.version, fields } as const;
 }

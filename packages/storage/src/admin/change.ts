@@ -6,6 +6,7 @@ import {
   type FieldDifference,
   type Ids,
   type TenantId,
+  type WriteOptions,
 } from '@turnkeeper/core';
 import type { QueryBuilder, Run } from '../read/queries.ts';
 import type { Secrets, TenantSeal } from '../seal/sealing.ts';
@@ -19,6 +20,7 @@ export interface ChangeContext {
   readonly seal: TenantSeal;
   readonly actor: Actor;
   readonly mustBeNew: boolean;
+  readonly ifVersions: readonly number[] | undefined;
 }
 
 interface Shape {
@@ -33,7 +35,10 @@ export function fieldsOf(before: Shape | null, after: Shape): FieldDifference[] 
 }
 
 /** Records one change in the audit trail, in the transaction that makes it; an unchanged object leaves no trace. */
-export async function audited(context: ChangeContext, change: ConfigChange): Promise<ConfigChange> {
+export async function audited(
+  context: Pick<ChangeContext, 'run' | 'build' | 'ids' | 'tenantId' | 'actor'>,
+  change: ConfigChange,
+): Promise<ConfigChange> {
   if (change.result === 'unchanged') return change;
   const { run, build, ids, tenantId, actor } = context;
   await run(
@@ -53,9 +58,15 @@ export async function audited(context: ChangeContext, change: ConfigChange): Pro
 export function refuseExisting(kind: 'agent' | 'account', fields: readonly FieldDifference[]): AppError {
   return new AppError({
     code: 'cannot_change',
-    message: `An ${kind} of this name exists with another configuration. Choose another name, or let the operator change it.`,
+    message: `An ${kind} of this name exists with another configuration. Choose another name, or PATCH it.`,
     fields: fields.map(({ pointer }) => ({ pointer, code: 'cannot_change' })),
   });
+}
+
+/** Ends a change whose caller has seen another version. @throws AppError `version_conflict` */
+export function checkVersion({ ifVersions }: Pick<WriteOptions, 'ifVersions'>, version: number): void {
+  if (ifVersions === undefined || ifVersions.includes(version)) return;
+  throw new AppError({ code: 'version_conflict', message: `It is at version ${version} now. Read it again.` });
 }
 
 /** The body contradicts what is stored; `code` says why at that place. */

@@ -177,7 +177,7 @@ describe('a reference that is neither name nor id', () => {
       await stage.own.getAgent(tenantId, reference),
       await stage.own.getAccount(tenantId, reference),
       await stage.operator.getTenant(reference),
-      await stage.operator.getKey(tenantId, reference),
+      await stage.ownKeys.getKey(tenantId, reference),
     ];
     expect(found).toEqual([null, null, null, null]);
   });
@@ -186,9 +186,9 @@ describe('a reference that is neither name nor id', () => {
 describe('keys', () => {
   it('without a token get one, shown once; the stored hash is that of the whole token', async () => {
     const tenantId = await stage.tenant('keyed');
-    const made = await stage.operator.putKey(tenantId, keyDraft('ci'), 'operator:test');
+    const made = await stage.operator.putKey(tenantId, keyDraft('ci'), { actor: 'operator:test' });
     expect(made.token).toMatch(/^tk_[a-z0-9]{16}_[a-z0-9]{48}$/);
-    const again = await stage.operator.putKey(tenantId, keyDraft('ci'), 'operator:test');
+    const again = await stage.operator.putKey(tenantId, keyDraft('ci'), { actor: 'operator:test' });
     expect([again.change.result, again.token]).toEqual(['unchanged', null]);
     const found = await stage.configs.keys.find('tenant', made.row.keyId);
     expect(found).toMatchObject({ tenantId, revokedAt: null });
@@ -199,12 +199,12 @@ describe('keys', () => {
   it('can be revoked, put back, exchanged, and given other scopes', async () => {
     const tenantId = await stage.tenant('rekeyed');
     const draft = keyDraft('ci', { token: `tk_rekeyed01_${'B'.repeat(40)}` });
-    const { row } = await stage.operator.putKey(tenantId, draft, 'operator:test');
-    const revoked = await stage.operator.putKey(tenantId, { ...draft, revoked: true }, 'operator:test');
+    const { row } = await stage.operator.putKey(tenantId, draft, { actor: 'operator:test' });
+    const revoked = await stage.operator.putKey(tenantId, { ...draft, revoked: true }, { actor: 'operator:test' });
     expect(revoked.row.revokedAt).toBeInstanceOf(Date);
     expect(revoked.change.fields).toEqual([{ pointer: '/revoked', before: false, after: true }]);
     const next = { ...draft, token: `tk_rekeyed02_${'C'.repeat(40)}`, scopes: ['runs:read'] as const, preset: null };
-    const exchanged = await stage.operator.putKey(tenantId, next, 'operator:test');
+    const exchanged = await stage.operator.putKey(tenantId, next, { actor: 'operator:test' });
     expect(exchanged.row).toMatchObject({ id: row.id, keyId: 'rekeyed02', revokedAt: null, scopes: ['runs:read'] });
     expect(exchanged.change.fields[0]).toEqual({ pointer: '/secret' });
     expect(await stage.configs.keys.find('tenant', 'rekeyed01')).toBeNull();
@@ -212,8 +212,8 @@ describe('keys', () => {
 
   it('take the meaning that their preset has now', async () => {
     const tenantId = await stage.tenant('outdated');
-    await stage.operator.putKey(tenantId, { ...keyDraft('k'), scopes: ['runs:read'] }, 'operator:test');
-    const { change, row } = await stage.operator.putKey(tenantId, keyDraft('k'), 'operator:test');
+    await stage.operator.putKey(tenantId, { ...keyDraft('k'), scopes: ['runs:read'] }, { actor: 'operator:test' });
+    const { change, row } = await stage.operator.putKey(tenantId, keyDraft('k'), { actor: 'operator:test' });
     expect(change.fields).toEqual([{ pointer: '/scopes', before: ['runs:read'] }]);
     expect(row.scopes).toHaveLength(10);
   });
@@ -221,7 +221,7 @@ describe('keys', () => {
   it('are one when several make it at once, and its token is shown by one of them', async () => {
     const tenantId = await stage.tenant('key-race');
     const puts = await Promise.all(
-      Array.from({ length: 6 }, () => stage.operator.putKey(tenantId, keyDraft('ci'), 'operator:test')),
+      Array.from({ length: 6 }, () => stage.operator.putKey(tenantId, keyDraft('ci'), { actor: 'operator:test' })),
     );
     expect(new Set(puts.map(({ row }) => row.keyId)).size).toBe(1);
     expect(puts.map(({ change }) => change.result).sort()).toEqual(['created', ...Array(5).fill('unchanged')]);
@@ -230,12 +230,14 @@ describe('keys', () => {
 
   it('cannot take the id of another key, not even of another tenant', async () => {
     const [one, two] = [await stage.tenant('key-one'), await stage.tenant('key-two')];
-    await stage.operator.putKey(one, keyDraft('a', { token: `tk_samekeyid_${'D'.repeat(40)}` }), 'operator:test');
+    await stage.operator.putKey(one, keyDraft('a', { token: `tk_samekeyid_${'D'.repeat(40)}` }), {
+      actor: 'operator:test',
+    });
     const clash = keyDraft('b', { token: `tk_samekeyid_${'E'.repeat(40)}` });
-    await expect(stage.operator.putKey(two, clash, 'operator:test')).rejects.toThrow(
+    await expect(stage.operator.putKey(two, clash, { actor: 'operator:test' })).rejects.toThrow(
       expect.objectContaining({ code: 'config_invalid', fields: [{ pointer: '/secret', code: 'config_invalid' }] }),
     );
-    expect((await stage.operator.listKeys(two, { limit: 10 })).rows).toEqual([]);
+    expect((await stage.ownKeys.listKeys(two, { limit: 10 })).rows).toEqual([]);
   });
 
   it('of operators are found on their own side only', async () => {
@@ -270,7 +272,7 @@ describe('lists', () => {
     };
     expect(await all((cursor) => stage.own.listAgents(tenantId, { limit: 2, cursor }))).toBe('abcdemain');
     expect(await all((cursor) => stage.own.listAccounts(tenantId, { limit: 5, cursor }))).toBe('abcde');
-    expect(await all((cursor) => stage.operator.listKeys(tenantId, { limit: 1, cursor }))).toBe('abcde');
+    expect(await all((cursor) => stage.ownKeys.listKeys(tenantId, { limit: 1, cursor }))).toBe('abcde');
     expect(await all((cursor) => stage.operator.listTenants({ limit: 3, cursor }))).toContain('listed');
   });
 });
@@ -357,7 +359,7 @@ describe('configs', () => {
     const record = await stage.configs.keys.find('tenant', 'usedkey01');
     if (record) stage.configs.keys.noteUse(record);
     await expect
-      .poll(async () => (await stage.operator.getKey(tenantId, 'k'))?.lastUsedAt, { timeout: 5_000 })
+      .poll(async () => (await stage.ownKeys.getKey(tenantId, 'k'))?.lastUsedAt, { timeout: 5_000 })
       .toBeInstanceOf(Date);
   });
 });

@@ -16,12 +16,12 @@ import {
 import { sql } from 'kysely';
 import type { QueryBuilder, RowOf } from '../read/queries.ts';
 import { constraintOf } from '../store-error.ts';
-import { audited, type ChangeContext, invalidConfig, vanished } from './change.ts';
+import { audited, type ChangeContext, checkVersion, invalidConfig, vanished } from './change.ts';
 
 export function selectKeys(build: QueryBuilder, tenantId: TenantId) {
   return build
     .selectFrom('tk.api_keys as k')
-    .select(['k.id', 'k.key_id', 'k.name', 'k.hash', 'k.scopes', 'k.preset'])
+    .select(['k.id', 'k.key_id', 'k.name', 'k.version', 'k.hash', 'k.scopes', 'k.preset'])
     .select(['k.created_at', 'k.expires_at', 'k.revoked_at', 'k.last_used_at'])
     .where('k.tenant_id', '=', tenantId);
 }
@@ -33,6 +33,7 @@ export function keyOf(row: Row): KeyRow {
     id: row.id as KeyRowId,
     keyId: row.key_id,
     name: row.name,
+    version: row.version,
     scopes: row.scopes,
     preset: row.preset,
     createdAt: row.created_at,
@@ -52,6 +53,7 @@ export async function putKey(context: ChangeContext, draft: KeyDraft, pepper: st
   await run(build.selectFrom('tk.tenants').select('id').where('id', '=', tenantId).forNoKeyUpdate());
   const byName = selectKeys(build, tenantId).where('k.name', '=', draft.name);
   const [known] = await run(byName);
+  checkVersion(context, known?.version ?? 0);
   const made = known || draft.token !== null ? null : makeApiToken('tenant', randomBytes(TOKEN_RANDOM_BYTES)).token;
   const token = draft.token ?? made;
   const wanted: Wanted = {
@@ -98,7 +100,7 @@ function isOfPreset({ preset, scopes }: Pick<Row, 'scopes' | 'preset'>): boolean
 type Shown = Partial<ReturnType<typeof shownOf>>;
 
 /** What a difference may show: of the token only that it is another one. */
-function shownOf(row: Pick<Row, 'scopes' | 'preset' | 'expires_at'> & Partial<Stored>, revoked: boolean) {
+export function shownOf(row: Pick<Row, 'scopes' | 'preset' | 'expires_at'> & Partial<Stored>, revoked: boolean) {
   return {
     ...(row.hash && { secret: Buffer.from(row.hash).toString('hex') }),
     ...(!isOfPreset(row) && { scopes: row.scopes }),
@@ -122,6 +124,7 @@ function update({ build }: ChangeContext, known: Row, { draft, wanted }: { draft
     .updateTable('tk.api_keys')
     .set({
       ...wanted,
+      version: known.version + 1,
       revoked_at: draft.revoked ? sql<Date>`coalesce(revoked_at, now())` : null,
       ...(isOther && { last_used_at: null }),
     })

@@ -4,8 +4,6 @@ import {
   encodeCursor,
   type Ids,
   type KeyDraft,
-  type KeyRow,
-  NAME_PATTERN,
   type OperatorWrites,
   type Page,
   type PageRequest,
@@ -13,6 +11,7 @@ import {
   type TenantDraft,
   type TenantId,
   type TenantRow,
+  type WriteOptions,
 } from '@turnkeeper/core';
 import type { Database } from '../database.ts';
 import { pageOf } from '../read/page.ts';
@@ -21,7 +20,7 @@ import type { Sealing, TenantSeal } from '../seal/sealing.ts';
 import { putAccount } from './accounts.ts';
 import { putAgent } from './agents.ts';
 import { below, type ChangeContext, vanished } from './change.ts';
-import { keyOf, putKey, selectKeys, type WrittenKey } from './keys.ts';
+import { putKey, type WrittenKey } from './keys.ts';
 import { placeOf } from './tenant-config-store.ts';
 import { changeTenant, insertTenant, selectTenants, tenantOf } from './tenants.ts';
 
@@ -59,15 +58,15 @@ export class OperatorConfigStore implements OperatorWrites {
       const [row] = await run(selectTenants(this.#build).where('t.name', '=', draft.name));
       // somebody made the tenant between the preparation and now: nothing was written yet
       if (row?.id !== tenantId) return null;
-      return this.#putParts(this.#contextOf(run, prepared, actor), draft);
+      return this.#putParts(this.#contextOf(run, prepared, { actor }), draft);
     });
     return done ?? this.putTenant(draft, actor);
   }
 
-  async putKey(tenantId: TenantId, draft: KeyDraft, actor: Actor): Promise<WrittenKey> {
+  async putKey(tenantId: TenantId, draft: KeyDraft, options: WriteOptions): Promise<WrittenKey> {
     const prepared = await this.#prepare('id', tenantId);
     const { database, pepper } = this.#options;
-    return asTenant(database, tenantId, (run) => putKey(this.#contextOf(run, prepared, actor), draft, pepper));
+    return asTenant(database, tenantId, (run) => putKey(this.#contextOf(run, prepared, options), draft, pepper));
   }
 
   async listTenants(page: PageRequest): Promise<Page<TenantRow>> {
@@ -80,29 +79,12 @@ export class OperatorConfigStore implements OperatorWrites {
     return pageOf(rows.map(tenantOf), page.limit, (last) => encodeCursor('tenants', [last.name]));
   }
 
-  async listKeys(tenantId: TenantId, page: PageRequest): Promise<Page<KeyRow>> {
-    const after = placeOf('keys', page);
-    const query = selectKeys(this.#build, tenantId)
-      .$if(after !== undefined, (q) => q.where('k.name', '>', after ?? ''))
-      .orderBy('k.name')
-      .limit(page.limit + 1);
-    const rows = await runQuery(this.#options.database, query);
-    return pageOf(rows.map(keyOf), page.limit, (last) => encodeCursor('keys', [last.name]));
-  }
-
   async getTenant(reference: string): Promise<TenantRow | null> {
     const named = parseReference(reference, 'ten');
     if (named === null) return null;
     const query = selectTenants(this.#build).where(`t.${named.by}`, '=', named.value);
     const [row] = await runQuery(this.#options.database, query);
     return row ? tenantOf(row) : null;
-  }
-
-  async getKey(tenantId: TenantId, name: string): Promise<KeyRow | null> {
-    if (!NAME_PATTERN.test(name)) return null;
-    const query = selectKeys(this.#build, tenantId).where('k.name', '=', name);
-    const [row] = await runQuery(this.#options.database, query);
-    return row ? keyOf(row) : null;
   }
 
   async #prepare(by: 'id' | 'name', value: string): Promise<Prepared> {
@@ -114,8 +96,8 @@ export class OperatorConfigStore implements OperatorWrites {
     return { tenantId, dataKey, seal: await sealing.ofTenant(tenantId, dataKey) };
   }
 
-  #contextOf(run: Run, { tenantId, seal }: Prepared, actor: Actor): ChangeContext {
-    return { run, build: this.#build, ids: this.#options.ids, tenantId, seal, actor, mustBeNew: false };
+  #contextOf(run: Run, { tenantId, seal }: Prepared, { actor, ifVersions }: WriteOptions): ChangeContext {
+    return { run, build: this.#build, ids: this.#options.ids, tenantId, seal, actor, mustBeNew: false, ifVersions };
   }
 
   /** In this order: accounts name agents. */

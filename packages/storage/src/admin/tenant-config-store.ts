@@ -4,6 +4,7 @@ import {
   type AgentDraft,
   type AgentRow,
   AppError,
+  type ConfigChange,
   decodeCursor,
   encodeCursor,
   type Ids,
@@ -20,8 +21,8 @@ import type { Database } from '../database.ts';
 import { pageOf } from '../read/page.ts';
 import { asTenant, type QueryBuilder, queryBuilder } from '../read/queries.ts';
 import type { Sealing, TenantSeal } from '../seal/sealing.ts';
-import { accountOf, putAccount, selectAccounts } from './accounts.ts';
-import { agentOf, putAgent, selectAgents } from './agents.ts';
+import { accountOf, deleteAccount, putAccount, selectAccounts } from './accounts.ts';
+import { agentOf, deleteAgent, putAgent, selectAgents } from './agents.ts';
 import type { ChangeContext } from './change.ts';
 import { selectTenants } from './tenants.ts';
 
@@ -87,15 +88,23 @@ export class TenantConfigStore implements TenantWrites {
     return row ? accountOf(row, await this.#sealOf(tenantId)) : null;
   }
 
+  deleteAgent(tenantId: TenantId, reference: string, options: WriteOptions): Promise<ConfigChange | null> {
+    return this.#change(tenantId, options, (context) => deleteAgent(context, reference));
+  }
+
+  deleteAccount(tenantId: TenantId, reference: string, options: WriteOptions): Promise<ConfigChange | null> {
+    return this.#change(tenantId, options, (context) => deleteAccount(context, reference));
+  }
+
   async #change<T>(
     tenantId: TenantId,
-    { actor, mustBeNew = false }: WriteOptions,
+    { actor, mustBeNew = false, ifVersions }: WriteOptions,
     work: (context: ChangeContext) => Promise<T>,
   ): Promise<T> {
     const seal = await this.#sealOf(tenantId);
     const { database, ids } = this.#options;
     return asTenant(database, tenantId, (run) =>
-      work({ run, build: this.#build, ids, tenantId, seal, actor, mustBeNew }),
+      work({ run, build: this.#build, ids, tenantId, seal, actor, mustBeNew, ifVersions }),
     );
   }
 

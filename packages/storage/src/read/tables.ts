@@ -49,6 +49,7 @@ const apiKeys = {
   hash: bytes,
   scopes: texts,
   preset: orNull(text),
+  version: orDefault(int4),
   created_at: orDefault(time),
   expires_at: orNull(time),
   revoked_at: orNull(time),

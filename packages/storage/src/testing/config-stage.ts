@@ -9,6 +9,7 @@ import {
   type TenantId,
 } from '@turnkeeper/core';
 import { SeededIds, VirtualClock } from '@turnkeeper/core/testing';
+import { KeyStore } from '../admin/key-store.ts';
 import { OperatorConfigStore } from '../admin/operator-config-store.ts';
 import { TenantConfigStore } from '../admin/tenant-config-store.ts';
 import { type Database, openDatabase, type Role } from '../database.ts';
@@ -29,6 +30,7 @@ export class ConfigStage {
   readonly admin: TenantConfigStore;
   /** As tenants do. */
   readonly own: TenantConfigStore;
+  readonly ownKeys: KeyStore;
   readonly configs: Configs;
 
   constructor(fresh: FreshDatabase) {
@@ -47,6 +49,7 @@ export class ConfigStage {
     this.operator = new OperatorConfigStore({ database: this.databases.admin, sealing, ids, pepper: PEPPER });
     this.admin = new TenantConfigStore({ database: this.databases.admin, sealing, ids });
     this.own = new TenantConfigStore({ database: this.databases.api, sealing, ids });
+    this.ownKeys = new KeyStore({ database: this.databases.api, ids, pepper: PEPPER });
     this.configs = openConfigs({ database: this.databases.lookup, sealing, clock: this.clock });
   }
 

@@ -110,11 +110,12 @@ export function accountAnswer(row: AccountRow): Account {
 
 /** `secret`: the token, when this answer is the one that shows it. */
 export function keyAnswer(row: KeyRow, secret: string | null = null): Key {
-  const { id, keyId, name, scopes, preset, createdAt, expiresAt, revokedAt, lastUsedAt } = row;
+  const { id, keyId, name, version, scopes, preset, createdAt, expiresAt, revokedAt, lastUsedAt } = row;
   return {
     id: formatId('key', id),
     keyId,
     name,
+    version,
     scopes: [...scopes],
     ...(preset === null ? {} : { preset }),
     ...(secret === null ? {} : { secret }),

@@ -3,9 +3,11 @@ import type { FastifyInstance } from 'fastify';
 import { registerAccounts } from './accounts.ts';
 import { registerAdmin } from './admin/admin.ts';
 import type { AdminParts } from './admin/admin-parts.ts';
-import { type OwnConfigParts, registerAgents } from './agents.ts';
+import { registerAgents } from './agents.ts';
+import { type OwnConfigParts, ownDoor } from './config-door.ts';
 import { registerHealth, registerMetrics } from './health.ts';
 import { type HookParts, registerHooks } from './hooks.ts';
+import { registerKeys } from './keys.ts';
 import { type MessageParts, registerMessages } from './messages.ts';
 import { type RunParts, registerRuns } from './runs.ts';
 import { createHttpServer, type HttpServerParts } from './server.ts';
@@ -22,8 +24,10 @@ export function createPublicApp(
   registerMessages(app, parts);
   registerRuns(app, parts);
   registerHooks(app, parts);
-  registerAgents(app, parts);
-  registerAccounts(app, parts);
+  const door = ownDoor(parts);
+  registerAgents(app, door);
+  registerAccounts(app, door);
+  registerKeys(app, door);
   registerSessions(app, parts);
   return app;
 }

@@ -2,14 +2,16 @@ import {
   type Actor,
   AppError,
   type ClusterReads,
+  type KeyWrites,
   type OperatorWrites,
   type TenantRow,
   type TenantWrites,
 } from '@turnkeeper/core';
-import { ReferenceSchema } from '@turnkeeper/protocol';
+import { LIST_LIMIT_DEFAULT, ReferenceSchema } from '@turnkeeper/protocol';
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Access } from '../access.ts';
+import type { ConfigDoor } from '../config-door.ts';
 import { found, NoQuerySchema, PageQuerySchema } from '../pages.ts';
 import { parseQuery } from '../requests.ts';
 
@@ -19,6 +21,7 @@ export interface AdminParts {
   readonly operator: OperatorWrites;
   /** Agents and accounts of any tenant. */
   readonly configs: TenantWrites;
+  readonly keys: KeyWrites;
   readonly cluster: ClusterReads;
 }
 
@@ -29,7 +32,7 @@ export async function actorOf(request: FastifyRequest, { access }: AdminParts): 
 
 const InTenant = { tenant: ReferenceSchema.optional() };
 export const InTenantSchema = NoQuerySchema.extend(InTenant);
-export const PageInTenantSchema = PageQuerySchema.extend(InTenant);
+const PageInTenantSchema = PageQuerySchema.extend(InTenant);
 
 /**
  * The query of a route below one tenant, and that tenant.
@@ -49,4 +52,25 @@ export async function queryInTenant<Schema extends z.ZodType<{ readonly tenant?:
     });
   }
   return { query, tenant: found(await operator.getTenant(query.tenant), 'not_found', 'tenant') };
+}
+
+/** The door of operators: any tenant, named by the query. */
+export function operatorDoor(parts: AdminParts): ConfigDoor {
+  const asked = async (request: FastifyRequest, tenant: TenantRow) => ({
+    tenantId: tenant.tenantId,
+    actor: await actorOf(request, parts),
+    scopes: null,
+  });
+  return {
+    prefix: '/admin/v1',
+    configs: parts.configs,
+    keys: parts.keys,
+    guard: () => ({}),
+    asked: async (request) => asked(request, (await queryInTenant(request, InTenantSchema, parts)).tenant),
+    page: async (request) => {
+      const { query, tenant } = await queryInTenant(request, PageInTenantSchema, parts);
+      const { limit = LIST_LIMIT_DEFAULT, cursor } = query;
+      return { ...(await asked(request, tenant)), page: { limit, cursor } };
+    },
+  };
 }

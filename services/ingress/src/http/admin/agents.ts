@@ -1,33 +1,22 @@
-import { LIST_LIMIT_DEFAULT } from '@turnkeeper/protocol';
 import type { FastifyInstance } from 'fastify';
-import { AgentSchemaWithName } from '../agents.ts';
+import { AgentSchemaWithName, registerAgents } from '../agents.ts';
 import { agentAnswer, agentDraft, changeAnswer } from '../configuration.ts';
-import { found, pageAnswer, withName } from '../pages.ts';
+import { withName } from '../pages.ts';
 import { parseBody } from '../requests.ts';
-import { type AdminParts, actorOf, InTenantSchema, PageInTenantSchema, queryInTenant } from './admin-parts.ts';
+import { ifVersions, tag } from '../versions.ts';
+import { type AdminParts, operatorDoor } from './admin-parts.ts';
 
-interface ByAgent {
-  Params: { agent: string };
-}
-
-/** `/admin/v1/agents?tenant=`: a PUT that changes something adds a version. */
+/** `/admin/v1/agents?tenant=`: as a tenant's own, and PUT, which makes the agent or brings it to the body. */
 export function registerAdminAgents(app: FastifyInstance, parts: AdminParts): void {
-  const { configs } = parts;
-  app.put<ByAgent>('/admin/v1/agents/:agent', async (request, reply) => {
-    const { tenant } = await queryInTenant(request, InTenantSchema, parts);
+  const door = operatorDoor(parts);
+  registerAgents(app, door);
+  app.put<{ Params: { agent: string } }>('/admin/v1/agents/:agent', async (request, reply) => {
+    const { tenantId, actor } = await door.asked(request);
     const draft = agentDraft(parseBody(AgentSchemaWithName, withName(request.body, request.params.agent)));
-    const { row, change } = await configs.putAgent(tenant.tenantId, draft, { actor: await actorOf(request, parts) });
+    const options = { actor, ifVersions: ifVersions(request) };
+    const { row, change } = await door.configs.putAgent(tenantId, draft, options);
     reply.code(change.result === 'created' ? 201 : 200);
+    tag(reply, row);
     return { ...agentAnswer(row), changes: [changeAnswer(change)] };
-  });
-  app.get('/admin/v1/agents', async (request) => {
-    const { query, tenant } = await queryInTenant(request, PageInTenantSchema, parts);
-    const { limit = LIST_LIMIT_DEFAULT, cursor } = query;
-    return pageAnswer(await configs.listAgents(tenant.tenantId, { limit, cursor }), agentAnswer);
-  });
-  app.get<ByAgent>('/admin/v1/agents/:agent', async (request) => {
-    const { tenant } = await queryInTenant(request, InTenantSchema, parts);
-    const row = await configs.getAgent(tenant.tenantId, request.params.agent);
-    return agentAnswer(found(row, 'agent_not_found', 'agent'));
   });
 }

@@ -1,0 +1,42 @@
+import { AppError } from '@turnkeeper/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** Says at which version the answer is, for a later `If-Match`. */
+export function tag(reply: FastifyReply, { version }: { readonly version: number }): void {
+  reply.header('etag', `"${version}"`);
+}
+
+/** The versions that `If-Match` lets through (RFC 9110); undefined = any. Tags that were never given out match nothing. */
+export function ifVersions({ headers }: FastifyRequest): readonly number[] | undefined {
+  const header = headers['if-match'];
+  if (header === undefined || header.trim() === '*') return undefined;
+  return header.split(',').flatMap((part) => {
+    const digits = /^\s*"([0-9]{1,9})"\s*$/.exec(part)?.[1];
+    return digits === undefined ? [] : [Number(digits)];
+  });
+}
+
+const TRIES_MAX = 5;
+
+/**
+ * Changes what was read: `change` is told the version that it builds on. Without `If-Match` the change is made again on
+ * what somebody else made of it meanwhile.
+ * @throws AppError `version_conflict`, with `If-Match` or when others win again and again
+ */
+export async function changingFrom<Row extends { readonly version: number }, T>(
+  request: FastifyRequest,
+  read: () => Promise<Row>,
+  change: (row: Row, versions: readonly number[]) => Promise<T>,
+): Promise<T> {
+  const asked = ifVersions(request);
+  for (let tried = 1; ; tried++) {
+    const row = await read();
+    const isWanted = asked === undefined || asked.includes(row.version);
+    try {
+      return await change(row, isWanted ? [row.version] : []);
+    } catch (error) {
+      const isRace = error instanceof AppError && error.code === 'version_conflict';
+      if (!isRace || asked !== undefined || tried === TRIES_MAX) throw error;
+    }
+  }
+}
