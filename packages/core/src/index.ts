@@ -181,4 +181,4 @@ export {
   WORKER_STATE,
   type WorkerStatus,
 } from './states.ts';
-export { cleanJson, cleanText, type TextRepairs } from './text.ts';
+export { cleanJson, cleanText, hasUserInfo, isHeaderText, type TextRepairs } from './text.ts';

@@ -21,6 +21,17 @@ export function cleanText(text: string, repairs: TextRepairs): string {
   return text.replaceAll('\u0000', REPLACEMENT).toWellFormed();
 }
 
+/** `http://user:password@host`. */
+export function hasUserInfo(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  return url !== null && (url.username !== '' || url.password !== '');
+}
+
+/** True for what may stand as the value of an HTTP header: visible ASCII, spaces only between. */
+export function isHeaderText(text: string): boolean {
+  return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text);
+}
+
 /**
  * `cleanText` for every text of a parsed JSON value, names of fields included; the same value when nothing is wrong.
  * @throws AppError `invalid_field` for a value nested deeper than 100 levels, which neither we nor the store would write

@@ -51,6 +51,7 @@ export {
   limitParam,
   NameSchema,
   ReferenceSchema,
+  SessionKeySchema,
 } from './http/fields.ts';
 export {
   BODY_BYTES_MAX,
@@ -60,7 +61,6 @@ export {
   MessageQuerySchema,
   type MessageRequest,
   MessageRequestSchema,
-  SessionKeySchema,
   SourceSchema,
 } from './http/messages.ts';
 export {

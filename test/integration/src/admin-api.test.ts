@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { type Database, openDatabase } from '@turnkeeper/storage';
 import { type ApiInit, type Cluster, startCluster, until } from '@turnkeeper/test-harness';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { CONFIG_FAULTS, ECHO, HOOK } from './config-faults.fixture.ts';
 
 let cluster: Cluster;
 let database: Database;
@@ -21,12 +22,6 @@ const newName = (kind: string) => `${kind}-${randomBytes(4).toString('hex')}`;
 const put = (path: string, body: unknown, init: ApiInit = {}) => cluster.admin(path, { method: 'PUT', body, ...init });
 const post = (path: string, body: unknown, init: ApiInit = {}) => cluster.api(path, { method: 'POST', body, ...init });
 
-const HOOK = {
-  channel: 'webhook',
-  options: { verify: 'hmac-sha256-header', header: 'X-Hub-Signature-256', prefix: 'sha256=', idHeader: 'x-id' },
-  secrets: { secret: 'hook-secret-1' },
-};
-const ECHO = { name: 'main', runtime: 'echo' };
 const whole = (name: string) => ({
   name,
   limits: { ratePerSecond: 50, burst: 200, turnSlots: 20 },
@@ -105,94 +100,12 @@ describe('PUT /admin/v1/tenants', () => {
     ]);
   });
 
-  const faults = [
-    {
-      what: 'an unknown field',
-      part: { limits: { turnSlot: 1 } },
-      answer: '400 unknown_field',
-      at: '/limits/turnSlot',
-    },
-    {
-      what: 'a wrong type',
-      part: { agents: [{ ...ECHO, echo: { delayMs: 'x' } }] },
-      answer: '400 invalid_field',
-      at: '/agents/0/echo/delayMs',
-    },
-    {
-      what: 'a busy mode that is not there yet',
-      part: { agents: [{ ...ECHO, busy: { mode: 'collect' } }] },
-      answer: '400 invalid_field',
-      at: '/agents/0/busy/mode',
-    },
-    {
-      what: 'a missing name',
-      part: { agents: [{ runtime: 'echo' }] },
-      answer: '400 missing_field',
-      at: '/agents/0/name',
-    },
-    {
-      what: 'the reserved name',
-      part: { agents: [{ ...ECHO, name: 'default' }] },
-      answer: '400 invalid_field',
-      at: '/agents/0/name',
-    },
-    {
-      what: 'a model without its block',
-      part: { agents: [{ ...ECHO, runtime: 'openai' }] },
-      answer: '400 missing_field',
-      at: '/agents/0/openai',
-    },
-    {
-      what: 'an agent that is nowhere',
-      part: { accounts: [{ name: 'x', agent: 'nobody', ...HOOK }] },
-      answer: '422 config_invalid',
-      at: '/accounts/0/agent',
-    },
-    {
-      what: 'a channel that is nowhere',
-      part: { accounts: [{ name: 'x', channel: 'pigeon' }] },
-      answer: '422 config_invalid',
-      at: '/accounts/0/channel',
-    },
-    {
-      what: 'an option of no channel',
-      part: { accounts: [{ name: 'x', ...HOOK, options: { verify: 'standard-webhooks', colour: 1 } }] },
-      answer: '422 config_invalid',
-      at: '/accounts/0/options/colour',
-    },
-    {
-      what: 'a webhook without its secret',
-      part: { accounts: [{ name: 'x', ...HOOK, secrets: {} }] },
-      answer: '422 config_invalid',
-      at: '/accounts/0/secrets/secret',
-    },
-    {
-      what: 'a key of neither preset nor scopes',
-      part: { keys: [{ name: 'k' }] },
-      answer: '422 config_invalid',
-      at: '/keys/0/preset',
-    },
-    {
-      what: 'a token that is none',
-      part: { keys: [{ name: 'k', preset: 'owner', secret: 'tk_x_y' }] },
-      answer: '400 invalid_field',
-      at: '/keys/0/secret',
-    },
-    {
-      what: 'a burst without a rate',
-      part: { limits: { burst: 5 } },
-      answer: '422 config_invalid',
-      at: '/limits/burst',
-    },
-    { what: 'a time zone of no map', part: { timeZone: 'Mars/Olympus' }, answer: '400 invalid_field', at: '/timeZone' },
-    { what: 'another name than the path', part: { name: 'other' }, answer: '400 invalid_field', at: '/name' },
-  ];
-
-  test.each(faults)('refuses $what and leaves no trace', async ({ part, answer, at }) => {
+  test.each(CONFIG_FAULTS)('refuses $what and leaves no trace', async ({ part, answer, at, detail = '' }) => {
     const counts = await rowCounts();
     const { status, json } = await put(`/admin/v1/tenants/${newName('faulty')}`, { agents: [ECHO], ...part });
     expect(`${status} ${json.code}`).toBe(answer);
     expect(json.errors.map((error: { pointer: string }) => error.pointer)).toContain(at);
+    expect(json.detail).toContain(detail);
     expect(await rowCounts()).toEqual(counts);
   });
 

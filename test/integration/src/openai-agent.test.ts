@@ -113,6 +113,13 @@ describe('a model behind an OpenAI-compatible endpoint', () => {
     expect(fake.requests.at(-1)?.authorization).toBeUndefined();
   });
 
+  it('is not asked with a key that no header can hold: that is for its owner to mend', async () => {
+    const asked = fake.requests.length;
+    const config = configOf(fake.url, { secret: () => Promise.resolve('sk-1\n') });
+    await expect(ask({ url: fake.url, config }).reply).rejects.toMatchObject({ code: 'model_auth', retryable: false });
+    expect(fake.requests).toHaveLength(asked);
+  });
+
   it('is heard word by word, while it still speaks', async () => {
     const heard = Promise.withResolvers<void>();
     const pieces: string[] = [];

@@ -1,4 +1,4 @@
-import { AppError, type HttpErrorCode } from '@turnkeeper/core';
+import { AppError, type HttpErrorCode, hasUserInfo } from '@turnkeeper/core';
 import { z } from 'zod';
 import type { AccountDraft } from '../channel.ts';
 import { keyOfSecret } from './standard-webhooks.ts';
@@ -18,6 +18,9 @@ const common = {
   replyUrl: z
     .url({ protocol: /^https?$/ })
     .max(2048)
+    .refine((text) => !hasUserInfo(text), {
+      error: 'no user or password in a URL, it would be shown in clear: replies are signed with replySecret',
+    })
     .optional(),
 };
 

@@ -1,7 +1,7 @@
 /** What operators and tenants configure: bodies of PUT and POST, the same objects as in `turnkeeper apply` (surface §6). */
-import { KEY_PRESETS, SCOPES } from '@turnkeeper/core';
+import { isHeaderText, KEY_PRESETS, SCOPES } from '@turnkeeper/core';
 import { z } from 'zod';
-import { InstantSchema, listOf, NameSchema, nameText, ReferenceSchema } from './fields.ts';
+import { HttpUrlSchema, InstantSchema, listOf, NameSchema, nameText, ReferenceSchema } from './fields.ts';
 
 const countUpTo = (max: number) => z.int().positive().max(max);
 
@@ -35,7 +35,11 @@ export const KeyPolicySchema = z.union([
 
 const BusyModeSchema = z.enum(['queue'], { error: 'the only busy mode so far is queue' });
 const SecretText = z.string().min(1).max(8192);
-const HttpUrl = z.url({ protocol: /^https?$/ }).max(2048);
+/** Sent as `Authorization: Bearer`. */
+const ApiKeyText = SecretText.refine(isHeaderText, {
+  params: { code: 'config_invalid' },
+  error: 'an API key is sent as a header: visible ASCII characters only, no line break at its end',
+});
 const MS_MAX = 3_600_000;
 const PARTS_MAX = 1000;
 
@@ -51,18 +55,22 @@ export const AgentBodySchema = z
         wordMs: z.int().min(0).max(MS_MAX).optional(),
       })
       .optional(),
-    openai: z.strictObject({ baseUrl: HttpUrl, model: nameText(128).min(1), apiKey: SecretText.optional() }).optional(),
+    openai: z
+      .strictObject({ baseUrl: HttpUrlSchema, model: nameText(128).min(1), apiKey: ApiKeyText.optional() })
+      .optional(),
     system: z.string().max(65_536).optional(),
     keyPolicy: KeyPolicySchema.optional(),
     busy: z.strictObject({ mode: BusyModeSchema.optional() }).optional(),
   })
   .check((context) => {
     const { runtime, echo, openai } = context.value;
-    const refuse = (field: string, code: string) =>
-      context.issues.push({ code: 'custom', input: undefined, path: [field], params: { code } });
-    if (runtime === 'openai' && openai === undefined) refuse('openai', 'missing_field');
-    if (runtime === 'openai' && echo !== undefined) refuse('echo', 'invalid_field');
-    if (runtime === 'echo' && openai !== undefined) refuse('openai', 'invalid_field');
+    const refuse = (field: string, code: string, message: string) =>
+      context.issues.push({ code: 'custom', input: undefined, path: [field], params: { code }, message });
+    const needed = 'runtime openai needs its block: openai: { baseUrl, model }';
+    if (runtime === 'openai' && openai === undefined) refuse('openai', 'missing_field', needed);
+    if (runtime === 'openai' && echo !== undefined) refuse('echo', 'invalid_field', 'the runtime is openai, not echo');
+    if (runtime === 'echo' && openai !== undefined)
+      refuse('openai', 'invalid_field', 'the runtime is echo, not openai');
   });
 export type AgentBody = z.infer<typeof AgentBodySchema>;
 
@@ -156,31 +164,42 @@ export const KeyPatchSchema = z
   });
 
 /** `status` left out keeps what it is; everything else left out is the default. The lists add and change, they never remove. */
-export const TenantBodySchema = z.strictObject({
-  name: NameSchema.optional(),
-  status: z.enum(['active', 'suspended']).optional(),
-  limits: LimitsSchema.optional(),
-  timeZone: z.string().max(64).refine(isTimeZone, { error: 'no such IANA time zone' }).optional(),
-  keys: z
-    .array(KeyBodySchema.safeExtend({ name: NameSchema }))
-    .max(PARTS_MAX)
-    .optional(),
-  agents: z
-    .array(AgentBodySchema.safeExtend({ name: NameSchema }))
-    .max(PARTS_MAX)
-    .optional(),
-  accounts: z
-    .array(AccountBodySchema.safeExtend({ name: NameSchema }))
-    .max(PARTS_MAX)
-    .optional(),
-});
+export const TenantBodySchema = z
+  .strictObject({
+    name: NameSchema.optional(),
+    status: z.enum(['active', 'suspended']).optional(),
+    limits: LimitsSchema.optional(),
+    timeZone: z.string().max(64).refine(isTimeZone, { error: 'no such IANA time zone' }).optional(),
+    keys: z
+      .array(KeyBodySchema.safeExtend({ name: NameSchema }))
+      .max(PARTS_MAX)
+      .optional(),
+    agents: z
+      .array(AgentBodySchema.safeExtend({ name: NameSchema }))
+      .max(PARTS_MAX)
+      .optional(),
+    accounts: z
+      .array(AccountBodySchema.safeExtend({ name: NameSchema }))
+      .max(PARTS_MAX)
+      .optional(),
+  })
+  .check((context) => {
+    const { keys, agents, accounts } = context.value;
+    for (const [list, parts] of Object.entries({ keys, agents, accounts })) {
+      for (const path of repeatedNames(parts ?? [])) context.issues.push(repetition([list, ...path]));
+    }
+  });
 export type TenantBody = z.infer<typeof TenantBodySchema>;
 
 /** What `turnkeeper apply -f` reads. */
-export const ConfigDocumentSchema = z.strictObject({
-  apiVersion: z.literal('turnkeeper/v1'),
-  tenants: z.array(TenantBodySchema.safeExtend({ name: NameSchema })),
-});
+export const ConfigDocumentSchema = z
+  .strictObject({
+    apiVersion: z.literal('turnkeeper/v1'),
+    tenants: z.array(TenantBodySchema.safeExtend({ name: NameSchema })),
+  })
+  .check((context) => {
+    for (const path of repeatedNames(context.value.tenants)) context.issues.push(repetition(['tenants', ...path]));
+  });
 export type ConfigDocument = z.infer<typeof ConfigDocumentSchema>;
 
 /** What a PUT or POST did to one object. Values of secrets are never among the fields: `before` and `after` are left out. */
@@ -259,6 +278,24 @@ export const KeySchema = z.strictObject({
   lastUsedAt: InstantSchema.optional(),
 });
 export type Key = z.infer<typeof KeySchema>;
+
+/** The places of names that stood before: the last of two would win without a word. */
+function repeatedNames(parts: readonly { readonly name?: string | undefined }[]): [number, 'name'][] {
+  const seen = new Set<string>();
+  return parts.flatMap(({ name }, i): [number, 'name'][] => {
+    if (name === undefined || !seen.has(name)) {
+      if (name !== undefined) seen.add(name);
+      return [];
+    }
+    return [[i, 'name']];
+  });
+}
+
+function repetition(path: PropertyKey[]) {
+  const [params, message] = [{ code: 'config_invalid' }, 'this name stands twice in the list'];
+  // `continue`: what contains the list is judged all the same
+  return { code: 'custom' as const, input: undefined, path, params, message, continue: true };
+}
 
 function isTimeZone(name: string): boolean {
   try {

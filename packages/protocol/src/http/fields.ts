@@ -1,5 +1,5 @@
 /** Parts that several request and answer schemas share. */
-import { NAME_PATTERN } from '@turnkeeper/core';
+import { hasUserInfo, NAME_PATTERN } from '@turnkeeper/core';
 import { z } from 'zod';
 
 /** `default` is refused, so that it never becomes part of a session key; what looks like an id, because ids and names stand for each other. */
@@ -8,6 +8,15 @@ export const NameSchema = z
   .regex(NAME_PATTERN, { error: 'a name is 1–63 of a-z, 0-9, _ and -, and begins with a letter or digit' })
   .refine((name) => name !== 'default' && !/^(ten|agt|acc|key)_[0-9a-z]{26}$/.test(name), {
     error: 'default, and what looks like an id, cannot be a name',
+  });
+
+/** Where something of a tenant is called. User info in it would be shown to everybody who may read the configuration. */
+export const HttpUrlSchema = z
+  .url({ protocol: /^https?$/ })
+  .max(2048)
+  .refine((text) => !hasUserInfo(text), {
+    params: { code: 'config_invalid' },
+    error: 'no user or password in a URL, it would be shown in clear: use apiKey or secrets',
   });
 
 /** A name or an id, as paths and bodies accept them. */
@@ -25,7 +34,7 @@ export function nameText(lengthMax: number): z.ZodString {
   return z
     .string()
     .max(lengthMax)
-    .refine((text) => !CONTROL.test(text));
+    .refine((text) => !CONTROL.test(text) && text.isWellFormed(), { error: 'no control characters' });
 }
 
 /** Bytes of a text in UTF-8; stops counting above `bytesMax`, so that a huge text costs nothing. */
@@ -34,6 +43,21 @@ export function utf8Fits(text: string, bytesMax: number): boolean {
   if (text.length * 3 <= bytesMax) return true;
   return new TextEncoder().encode(text).length <= bytesMax;
 }
+
+/** What the reader of bodies writes for a character that no store can keep: two different keys could become one by it. */
+export const REPLACED = '\ufffd';
+
+const SESSION_KEY_BYTES_MAX = 512;
+const KEY_RULE = 'a session key has 1 to 512 bytes and no control characters';
+
+/** A key given by hand: 1–512 bytes, no control characters, nothing replaced. */
+export const SessionKeySchema = z.string().check((context) => {
+  const key = context.value;
+  const isName = nameText(SESSION_KEY_BYTES_MAX).safeParse(key).success && !key.includes(REPLACED);
+  if (key === '' || !utf8Fits(key, SESSION_KEY_BYTES_MAX) || !isName) {
+    context.issues.push({ code: 'custom', input: key, params: { code: 'malformed_key' }, message: KEY_RULE });
+  }
+});
 
 /** `{data, nextCursor, hasMore}`: every list is keyset-paged and its cursor is opaque. */
 export function listOf<Item extends z.ZodType>(item: Item) {

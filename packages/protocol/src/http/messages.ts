@@ -1,11 +1,10 @@
 /** `POST /v1/messages`. */
 import { z } from 'zod';
-import { nameText, ReferenceSchema, utf8Fits } from './fields.ts';
+import { nameText, REPLACED, ReferenceSchema, SessionKeySchema, utf8Fits } from './fields.ts';
 import { RunStatusSchema } from './runs.ts';
 
 export const BODY_BYTES_MAX = 1024 * 1024;
 const TEXT_BYTES_MAX = 256 * 1024;
-const SESSION_KEY_BYTES_MAX = 512;
 const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 const ATTACHMENTS_MAX = 20;
 
@@ -33,25 +32,14 @@ const AttachmentSchema = z.strictObject({
   size: z.int().nonnegative().optional(),
 });
 
-/** What the reader of bodies writes for a character that no store can keep: two different keys could become one by it. */
-const REPLACED = '\ufffd';
-
-/** A key given by hand: 1–512 bytes, no control characters, nothing replaced. */
-export const SessionKeySchema = z.string().check((context) => {
-  const key = context.value;
-  const isName = nameText(SESSION_KEY_BYTES_MAX).safeParse(key).success && !key.includes(REPLACED);
-  if (key === '' || !utf8Fits(key, SESSION_KEY_BYTES_MAX) || !isName) {
-    context.issues.push({ code: 'custom', input: key, params: { code: 'malformed_key' } });
-  }
-});
-
 export const IdempotencyKeySchema = nameText(IDEMPOTENCY_KEY_LENGTH_MAX)
   .min(1)
   .refine((key) => !key.includes(REPLACED));
 
 const TextSchema = z.string().check((context) => {
   if (utf8Fits(context.value, TEXT_BYTES_MAX)) return;
-  context.issues.push({ code: 'custom', input: context.value, params: { code: 'body_too_large' } });
+  const message = 'a text has at most 256 KiB';
+  context.issues.push({ code: 'custom', input: context.value, params: { code: 'body_too_large' }, message });
 });
 
 /** Exactly one of `source` and `sessionKey`; a message says something or carries something. */
@@ -71,11 +59,12 @@ export const MessageRequestSchema = z
   .check((context) => {
     const { source, sessionKey, text, attachments, kind } = context.value;
     const selectors = Number(source !== undefined) + Number(sessionKey !== undefined);
-    const refuse = (code: string, path: string[]) =>
-      context.issues.push({ code: 'custom', input: undefined, path, params: { code } });
-    if (selectors === 0) refuse('no_selector', []);
-    if (selectors === 2) refuse('multiple_selectors', ['sessionKey']);
-    if (text === '' && kind !== 'wake' && (attachments ?? []).length === 0) refuse('invalid_field', ['text']);
+    const refuse = (code: string, path: string[], message: string) =>
+      context.issues.push({ code: 'custom', input: undefined, path, params: { code }, message });
+    if (selectors === 0) refuse('no_selector', [], 'give source or sessionKey');
+    if (selectors === 2) refuse('multiple_selectors', ['sessionKey'], 'give either source or sessionKey, not both');
+    if (text === '' && kind !== 'wake' && (attachments ?? []).length === 0)
+      refuse('invalid_field', ['text'], 'must not be empty when nothing is attached');
   });
 export type MessageRequest = z.infer<typeof MessageRequestSchema>;
 

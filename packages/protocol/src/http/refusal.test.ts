@@ -34,10 +34,12 @@ describe('bodyFaults', () => {
     [{ name: 'a', key: '' }, '/key', 'malformed_key'],
     [{ name: 'a', odd: 'b' }, '/odd', 'invalid_field'],
     ['text', '', 'invalid_field'],
-  ])('%j → %s %s', (body, pointer, code) => expect(faultsOf(body)).toEqual([{ pointer, code }]));
+  ])('%j → %s %s', (body, pointer, code) =>
+    expect(faultsOf(body)).toEqual([{ pointer, code, why: expect.any(String) }]),
+  );
 
   it('names every place that is wrong', () => {
-    expect(faultsOf({ name: 1, x: 1, y: 2 })).toEqual([
+    expect(faultsOf({ name: 1, x: 1, y: 2 })).toMatchObject([
       { pointer: '/name', code: 'invalid_field' },
       { pointer: '/x', code: 'unknown_field' },
       { pointer: '/y', code: 'unknown_field' },
@@ -53,8 +55,12 @@ describe('queryFaults', () => {
     [{ cursor: 'a b' }, 'invalid_cursor'],
     [{ status: 'fine' }, 'unsupported_param'],
     [{ color: 'red' }, 'unsupported_param'],
+    [{ sessionKey: '\u0000' }, 'malformed_key'],
+    [{ agentId: '' }, 'unsupported_param'],
   ])('%j → %s', (query, code) => {
     const { error } = RunListQuerySchema.safeParse(query);
-    expect(error === undefined ? [] : queryFaults(error)).toEqual([{ pointer: `/${Object.keys(query)[0]}`, code }]);
+    expect(error === undefined ? [] : queryFaults(error)).toMatchObject([
+      { pointer: `/${Object.keys(query)[0]}`, code },
+    ]);
   });
 });

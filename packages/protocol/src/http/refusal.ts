@@ -6,6 +6,8 @@ export interface FieldFault {
   /** RFC 6901; the empty pointer is the whole request. */
   readonly pointer: string;
   readonly code: HttpErrorCode;
+  /** In words, without the value. */
+  readonly why: string;
 }
 
 /** What is wrong with a body: one fault per place. Unknown names → `unknown_field`, absent ones → `missing_field`. */
@@ -13,10 +15,18 @@ export function bodyFaults(error: z.ZodError, body: unknown): FieldFault[] {
   return error.issues.flatMap((issue) => {
     const at = pointerOf(issue.path);
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key): FieldFault => ({ pointer: pointerOf([...issue.path, key]), code: 'unknown_field' }));
+      return issue.keys.map(
+        (key): FieldFault => ({
+          pointer: pointerOf([...issue.path, key]),
+          code: 'unknown_field',
+          why: 'no such field',
+        }),
+      );
     }
-    if (issue.code === 'custom') return [{ pointer: at, code: codeOf(issue.params) }];
-    return [{ pointer: at, code: isAbsent(body, issue.path) ? 'missing_field' : 'invalid_field' }];
+    if (issue.code === 'custom') return [{ pointer: at, code: codeOf(issue.params), why: issue.message }];
+    return isAbsent(body, issue.path)
+      ? [{ pointer: at, code: 'missing_field', why: missing(issue) }]
+      : [{ pointer: at, code: 'invalid_field', why: issue.message }];
   });
 }
 
@@ -24,12 +34,22 @@ export function bodyFaults(error: z.ZodError, body: unknown): FieldFault[] {
 export function queryFaults(error: z.ZodError): FieldFault[] {
   return error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key): FieldFault => ({ pointer: pointerOf([key]), code: 'unsupported_param' }));
+      return issue.keys.map(
+        (key): FieldFault => ({ pointer: pointerOf([key]), code: 'unsupported_param', why: 'no such parameter' }),
+      );
+    }
+    const at = pointerOf(issue.path);
+    if (issue.code === 'custom' && codeOf(issue.params) !== 'invalid_field') {
+      return [{ pointer: at, code: codeOf(issue.params), why: issue.message }];
     }
     const name = issue.path[0];
     const code = name === 'limit' ? 'invalid_limit' : name === 'cursor' ? 'invalid_cursor' : 'unsupported_param';
-    return [{ pointer: pointerOf(issue.path), code }];
+    return [{ pointer: at, code, why: issue.message }];
   });
+}
+
+function missing(issue: z.core.$ZodIssue): string {
+  return issue.code === 'invalid_value' ? `is missing: one of ${issue.values.map(String).join(', ')}` : 'is missing';
 }
 
 /** A JSON pointer of a path. */

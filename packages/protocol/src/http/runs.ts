@@ -1,6 +1,6 @@
 /** Runs: the fate of one accepted event. */
 import { z } from 'zod';
-import { CursorParam, InstantSchema, limitParam, listOf, ReferenceSchema } from './fields.ts';
+import { CursorParam, InstantSchema, limitParam, listOf, ReferenceSchema, SessionKeySchema } from './fields.ts';
 
 export const RUN_STATUSES = [
   'queued',
@@ -47,7 +47,7 @@ export const RunListQuerySchema = z.strictObject({
   limit: limitParam(),
   cursor: CursorParam,
   status: RunStatusSchema.optional(),
-  sessionKey: z.string().min(1).max(512).optional(),
+  sessionKey: SessionKeySchema.optional(),
   agentId: ReferenceSchema.optional(),
 });
 

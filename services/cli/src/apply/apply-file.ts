@@ -1,5 +1,11 @@
 import { AppError } from '@turnkeeper/core';
-import { type ConfigChange, ConfigChangeSchema, type ConfigDocument, ConfigDocumentSchema } from '@turnkeeper/protocol';
+import {
+  bodyFaults,
+  type ConfigChange,
+  ConfigChangeSchema,
+  type ConfigDocument,
+  ConfigDocumentSchema,
+} from '@turnkeeper/protocol';
 import { z } from 'zod';
 import { callApi } from '../api.ts';
 import type { ConfigFile, Fault, Path } from './config-file.ts';
@@ -17,7 +23,7 @@ export async function readDocument(file: ConfigFile, sources: SecretSources): Pr
   const { value, faults } = await resolveSecrets(file.value, sources);
   const parsed = ConfigDocumentSchema.safeParse(value);
   const resolved = new Set(faults.map(({ path }) => path.join('/')));
-  const found = (parsed.error?.issues ?? []).flatMap(faultsOf).filter(({ path }) => !resolved.has(path.join('/')));
+  const found = faultsOf(parsed.error, value).filter(({ path }) => !resolved.has(path.join('/')));
   if (parsed.success && faults.length === 0) return parsed.data;
   throw file.refuse([...faults, ...found]);
 }
@@ -46,10 +52,9 @@ export async function applyDocument(
 /** The server says where, too; here the line and the path do. */
 const PLACES = /^(\/\S+: )+/;
 
-function faultsOf(issue: z.core.$ZodIssue): Fault[] {
-  const path = issue.path.filter((part) => typeof part !== 'symbol');
-  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
-  return issue.keys.map((key) => ({ path: [...path, key], message: 'no such field' }));
+function faultsOf(error: z.ZodError | undefined, value: unknown): Fault[] {
+  if (error === undefined) return [];
+  return bodyFaults(error, value).map(({ pointer, why }) => ({ path: pathOf(pointer), message: why }));
 }
 
 function pathOf(pointer: string): Path {

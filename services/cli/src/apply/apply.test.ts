@@ -84,6 +84,36 @@ tenants:
     ]);
   });
 
+  it('that names a thing twice, or no runtime, is told so', async () => {
+    const faults = await faultsOf(`apiVersion: turnkeeper/v1
+tenants:
+  - name: acme
+    agents:
+      - { name: main, runtime: echo }
+      - { name: main, runtime: echo }
+  - name: beta
+    agents:
+      - { name: main }
+  - name: acme
+`);
+    expect(faults).toEqual([
+      'x.yaml:6: tenants.0.agents.1.name: this name stands twice in the list',
+      'x.yaml:9: tenants.1.agents.0.runtime: is missing: one of echo, openai',
+    ]);
+    const repeated = await faultsOf(`apiVersion: turnkeeper/v1
+tenants:
+  - name: acme
+    agents:
+      - { name: main, runtime: echo }
+      - { name: main, runtime: echo }
+  - name: acme
+`);
+    expect(repeated).toEqual([
+      'x.yaml:6: tenants.0.agents.1.name: this name stands twice in the list',
+      'x.yaml:7: tenants.1.name: this name stands twice in the list',
+    ]);
+  });
+
   it('with a secret in it is refused, unless that is allowed; and never repeats it', async () => {
     const inline = GOOD.replace('{ valueFrom: { env: KEY } }', 'sk-inline');
     const faults = await faultsOf(inline);

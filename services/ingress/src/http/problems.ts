@@ -41,13 +41,26 @@ export function problemOf(error: KnownError, requestId: string): Problem {
     type: `urn:turnkeeper:error:${error.code}`,
     title: info.text,
     status: info.status,
-    detail: error.message,
+    detail: cut(error.message, DETAIL_LENGTH_MAX),
     code: error.code,
     retryable: info.retryable,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs: Math.ceil(retryAfterMs) }),
     requestId,
-    ...(error.fields === undefined || error.fields.length === 0 ? {} : { errors: [...error.fields] }),
+    ...(error.fields === undefined || error.fields.length === 0 ? {} : { errors: placesOf(error.fields) }),
   };
+}
+
+/** An answer stays small whatever was sent: names of unknown fields are the sender's, and may be many and long. */
+const ERRORS_MAX = 20;
+const POINTER_LENGTH_MAX = 256;
+const DETAIL_LENGTH_MAX = 2000;
+
+function placesOf(fields: NonNullable<KnownError['fields']>) {
+  return fields.slice(0, ERRORS_MAX).map(({ pointer, code }) => ({ pointer: cut(pointer, POINTER_LENGTH_MAX), code }));
+}
+
+function cut(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1).toWellFormed()}…`;
 }
 
 const INTERNAL: KnownError = { code: 'internal', message: 'something went wrong here; quote the requestId' };

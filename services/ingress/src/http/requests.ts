@@ -2,6 +2,9 @@ import { AppError } from '@turnkeeper/core';
 import { bodyFaults, type FieldFault, queryFaults } from '@turnkeeper/protocol';
 import type { z } from 'zod';
 
+/** Places that the sentence names; `errors` names more. */
+const FAULTS_TOLD_MAX = 5;
+
 /** The body in its schema's type. @throws AppError whose code is the first fault's, with a pointer to each place */
 export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -21,6 +24,8 @@ export function parseQuery<Schema extends z.ZodType>(schema: Schema, query: unkn
 
 function refusal(faults: readonly FieldFault[]): AppError {
   const code = faults[0]?.code ?? 'invalid_field';
-  const places = faults.map((fault) => fault.pointer || 'the whole request').join(', ');
-  return new AppError({ code, message: `not accepted: ${places}`, fields: faults });
+  const told = faults.slice(0, FAULTS_TOLD_MAX).map(({ pointer, why }) => `${pointer || 'the whole request'}: ${why}`);
+  const more = faults.length > told.length ? [`${faults.length - told.length} more`] : [];
+  const fields = faults.map(({ pointer, code }) => ({ pointer, code }));
+  return new AppError({ code, message: [...told, ...more].join('; '), fields });
 }

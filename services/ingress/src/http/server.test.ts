@@ -22,6 +22,11 @@ describe('every answer', () => {
     ['GET', '/v1/runs?cursor=%00', '400 invalid_cursor'],
     ['GET', '/v1/runs?status=fine', '400 unsupported_param'],
     ['GET', '/v1/runs?color=red', '400 unsupported_param'],
+    ['GET', '/v1/runs?sessionKey=%00', '400 malformed_key'],
+    ['GET', '/v1/runs?sessionKey=', '400 malformed_key'],
+    ['GET', '/v1/runs?sessionKey=%EF%BF%BD', '400 malformed_key'],
+    ['GET', `/v1/runs?sessionKey=${'%C3%A4'.repeat(257)}`, '400 malformed_key'],
+    ['GET', `/v1/runs?agentId=${'x'.repeat(65)}`, '400 unsupported_param'],
     ['GET', '/v1/runs?agentId=nobody', '404 agent_not_found'],
     ['GET', '/v1/runs?agentId=%00', '404 agent_not_found'],
     ['POST', '/v1/runs/run_nothing/cancel', '404 run_not_found'],
@@ -40,6 +45,41 @@ describe('every answer', () => {
       requestId: answer.headers['turnkeeper-request-id'],
     });
     expect(answer.headers['content-type']).toContain('application/problem+json');
+  });
+
+  it.each([
+    { method: 'PUT', url: '/v1/messages?x=1', detail: 'this path takes POST, not PUT', allow: 'POST' },
+    { method: 'DELETE', url: '/v1/runs/x', detail: 'this path takes GET, HEAD, not DELETE', allow: 'GET, HEAD' },
+    { method: 'GET', url: '/v1/run', detail: 'no such path', allow: undefined },
+  ] as const)('to $method $url says what there is', async ({ method, url, detail, allow }) => {
+    const answer = await new TestPorts().app().inject({ method, url });
+    expect(answer.json()).toMatchObject({ code: 'not_found', detail });
+    expect(answer.headers.allow).toBe(allow);
+  });
+
+  it('to very many unknown fields stays small', async () => {
+    const payload = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`${'f'.repeat(100)}${i}`, 1]));
+    for (const body of [payload, { ['f'.repeat(900_000)]: 1 }]) {
+      const answer = await new TestPorts()
+        .app()
+        .inject({ method: 'POST', url: '/v1/messages', headers: { authorization }, payload: body });
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json().errors.length).toBeLessThanOrEqual(20);
+      expect(answer.body.length).toBeLessThan(10_000);
+    }
+  });
+
+  it.each([
+    [{ sessionKey: 'k' }, '/text: is missing'],
+    [{ sessionKey: 'k', text: '' }, '/text: must not be empty when nothing is attached'],
+    [{ sessionKey: 'k', text: 'a', tezt: 'b' }, '/tezt: no such field'],
+    [{ text: 'a' }, 'the whole request: give source or sessionKey'],
+    [{ text: 'a', source: { platform: 'x' } }, '/source/chatType: is missing: one of dm, group'],
+  ])('to %j says in words what is wrong', async (payload, detail) => {
+    const answer = await new TestPorts()
+      .app()
+      .inject({ method: 'POST', url: '/v1/messages', headers: { authorization }, payload });
+    expect(answer.json().detail).toContain(detail);
   });
 
   it('to a path whose part is too long is 404', async () => {

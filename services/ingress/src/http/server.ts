@@ -5,6 +5,7 @@ import type { Metrics } from '@turnkeeper/platform/telemetry';
 import { BODY_BYTES_MAX } from '@turnkeeper/protocol';
 import { type FastifyHttpOptions, type FastifyInstance, fastify } from 'fastify';
 import { BodyBudget } from './body-budget.ts';
+import { KnownPaths } from './known-paths.ts';
 import { problemOf, problemSender, REQUEST_ID_HEADER } from './problems.ts';
 
 declare module 'fastify' {
@@ -54,8 +55,12 @@ export function createHttpServer({ requestIdPrefix, logger, metrics, readJson }:
     }
   });
   app.setErrorHandler(sendProblem);
+  const paths = new KnownPaths(app);
   app.setNotFoundHandler((request, reply) => {
-    sendProblem(new AppError({ code: 'not_found', message: 'no such path or method' }), request, reply);
+    const methods = paths.methodsAt(request.url).join(', ');
+    if (methods !== '') reply.header('allow', methods);
+    const message = methods === '' ? 'no such path' : `this path takes ${methods}, not ${request.method}`;
+    sendProblem(new AppError({ code: 'not_found', message }), request, reply);
   });
   const bodies = new BodyBudget();
   app.addHook('onRequest', (request, reply, done) => {

@@ -1,5 +1,5 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { type AgentCall, type AgentReply, type AgentRuntime, AppError } from '@turnkeeper/core';
+import { type AgentCall, type AgentReply, type AgentRuntime, AppError, isHeaderText } from '@turnkeeper/core';
 import type { Egress } from '@turnkeeper/platform/egress';
 import { streamText, type TextStreamPart, type ToolSet } from 'ai';
 import { modelFailure, modelRefused } from './model-failure.ts';
@@ -29,6 +29,10 @@ async function ask(call: AgentCall, { egress, historyMax, turnMsMax }: OpenAiOpt
   if (runtime.kind !== 'openai') throw new AppError({ code: 'internal', message: 'not the settings of a model' });
   const messages = modelMessages([...(await call.history()), ...entriesOf(turn)], historyMax);
   const apiKey = await config.secret('apiKey');
+  if (apiKey !== null && !isHeaderText(apiKey)) {
+    const message = "The agent's `apiKey` cannot be sent as a header: set it anew.";
+    throw new AppError({ code: 'model_auth', message });
+  }
   signal.throwIfAborted();
   const limits = { firstByteMs: turnMsMax, idleMs: turnMsMax, totalMs: turnMsMax, bytesMax: ANSWER_BYTES_MAX };
   const wayOut = egress.fetchFor(config.tenantId, limits);
