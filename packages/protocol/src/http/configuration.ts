@@ -80,9 +80,9 @@ const EchoPatchSchema = z.strictObject({
   wordMs: z.int().min(0).max(MS_MAX).optional(),
 });
 const OpenAiPatchSchema = z.strictObject({
-  baseUrl: HttpUrl.optional(),
+  baseUrl: HttpUrlSchema.optional(),
   model: nameText(128).min(1).optional(),
-  apiKey: SecretText.optional(),
+  apiKey: ApiKeyText.optional(),
 });
 
 /** A merge patch (RFC 7396): what is left out stays, null takes away. Another `runtime` drops the block of the old one. */
