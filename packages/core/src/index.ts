@@ -104,7 +104,15 @@ export type {
   TenantConfigs,
   TenantLimits,
 } from './ports/configs.ts';
-export type { CancelResult, ControlStore } from './ports/control.ts';
+export type {
+  CancelResult,
+  ControlRequest,
+  ControlResult,
+  ControlStore,
+  LaneCommand,
+  OutboundRequest,
+  OutboundResult,
+} from './ports/control.ts';
 export type { ClaimDue, DeliverySettlement, DeliveryStore, DueDelivery, OwnSend } from './ports/delivery.ts';
 export type { AcceptItem, AcceptResult, EventBody, IntakeStore, QueuedCount, Source } from './ports/intake.ts';
 export type {

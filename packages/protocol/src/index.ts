@@ -99,10 +99,17 @@ export {
   type HistoryMessage,
   HistoryQuerySchema,
   HistorySchema,
+  type OutboundAnswer,
+  OutboundAnswerSchema,
+  OutboundRequestSchema,
   type Session,
+  type SessionControl,
+  SessionControlSchema,
   SessionListQuerySchema,
   SessionListSchema,
+  SessionPatchSchema,
   SessionQuerySchema,
+  SessionResetSchema,
   SessionSchema,
 } from './http/sessions.ts';
 export { type Activation, readActivation, WAKE_UP_LANES_MAX, writeActivation } from './jobs.ts';

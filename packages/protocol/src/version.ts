@@ -14,7 +14,14 @@ import { MessageAnswerSchema, MessageRequestSchema } from './http/messages.ts';
 import { EventListSchema, LaneListSchema, PartitionListSchema, WorkerListSchema } from './http/operations.ts';
 import { ProblemSchema } from './http/problem.ts';
 import { RunListSchema, TimelineSchema } from './http/runs.ts';
-import { HistorySchema, SessionListSchema } from './http/sessions.ts';
+import {
+  HistorySchema,
+  OutboundAnswerSchema,
+  OutboundRequestSchema,
+  SessionControlSchema,
+  SessionListSchema,
+  SessionPatchSchema,
+} from './http/sessions.ts';
 import { ActivationSchema } from './jobs.ts';
 import { StreamEventSchema } from './stream.ts';
 
@@ -36,10 +43,14 @@ const WIRES = {
   liveEvent: LiveEventSchema,
   messageAnswer: MessageAnswerSchema,
   messageRequest: MessageRequestSchema,
+  outboundAnswer: OutboundAnswerSchema,
+  outboundRequest: OutboundRequestSchema,
   partitionList: PartitionListSchema,
   problem: ProblemSchema,
   runList: RunListSchema,
+  sessionControl: SessionControlSchema,
   sessionList: SessionListSchema,
+  sessionPatch: SessionPatchSchema,
   stopTurn: StopTurnSchema,
   streamEvent: StreamEventSchema,
   tenantBody: TenantBodySchema,

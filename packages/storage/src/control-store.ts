@@ -1,16 +1,46 @@
 import {
+  type AccountId,
   AppError,
   type CancelResult,
+  type ControlRequest,
+  type ControlResult,
   type ControlStore,
+  DELIVERY_STATE,
   type EventId,
   type LaneId,
+  type LaneRef,
+  type MessageId,
+  type OutboundRequest,
+  type OutboundResult,
+  type SessionId,
   type TenantId,
   type TurnId,
 } from '@turnkeeper/core';
-import { call } from './columns.ts';
+import { call, json } from './columns.ts';
 import type { Database } from './database.ts';
 
 const CANCEL = call('cancel', 2);
+const CONTROL = call('control', 10);
+const OUTBOUND = call('outbound', 12);
+const LANE_ACCOUNT = call('lane_account', 3);
+
+interface ControlRow {
+  readonly result: Exclude<ControlResult['result'], 'gone'>;
+  readonly seq: string;
+  readonly turn_id: TurnId | null;
+  readonly session_id: SessionId | null;
+  readonly ended: readonly EventId[];
+  readonly at: Date;
+}
+
+interface OutboundRow {
+  readonly result: 'sent' | 'duplicate' | 'mismatch' | 'missing' | 'past';
+  readonly message_id: MessageId;
+  readonly seq: string | null;
+  readonly session_id: SessionId | null;
+  readonly at: Date | null;
+  readonly dstate: number | null;
+}
 
 interface CancelRow {
   readonly result: 'cancelled' | 'final' | 'missing';
@@ -35,4 +65,41 @@ export class PostgresControlStore implements ControlStore {
     if (row?.result === 'final' || row?.result === 'missing') return { result: row.result };
     throw new AppError({ code: 'internal', message: 'cancel has no answer' });
   }
+
+  async control(request: ControlRequest): Promise<ControlResult> {
+    const { lane, sessionId, command, newSessionId, dedupe } = request;
+    const [word, label] = typeof command === 'string' ? [command, null] : ['label', command.label];
+    const values = [lane.tenantId, lane.slot, lane.laneId, sessionId, word, newSessionId, label];
+    const [row] = await this.#database.query<ControlRow>(CONTROL, [...values, ...dedupeOf(dedupe)]);
+    if (row === undefined) throw new AppError({ code: 'internal', message: 'control has no answer' });
+    if (row.result !== 'done') return { result: row.result };
+    const { seq, turn_id: turnId, session_id: current, ended, at } = row;
+    return { result: 'done', seq, turnId, sessionId: current, ended, at };
+  }
+
+  async sendOutbound(request: OutboundRequest): Promise<OutboundResult> {
+    const { lane, sessionId, newSessionId, messageId, author, body, accountId, dedupe } = request;
+    const role = author === 'system' ? 'notice' : 'assistant';
+    const [row] = await this.#database.query<OutboundRow>(OUTBOUND, [
+      ...[lane.tenantId, lane.slot, lane.laneId, sessionId, newSessionId, messageId, role],
+      ...[json(author === 'human' ? { ...body, author } : body), accountId, ...dedupeOf(dedupe)],
+    ]);
+    if (row === undefined) throw new AppError({ code: 'internal', message: 'outbound has no answer' });
+    if (row.result !== 'sent' && row.result !== 'duplicate') return { result: row.result };
+    if (row.seq === null || row.session_id === null || row.at === null) return { result: 'gone' };
+    const { result, message_id: sentId, seq, session_id: session, at } = row;
+    return { result, messageId: sentId, seq, sessionId: session, at, isOwed: row.dstate === DELIVERY_STATE.pending };
+  }
+
+  async accountOf(lane: LaneRef): Promise<AccountId | null> {
+    const values = [lane.tenantId, lane.slot, lane.laneId];
+    const [row] = await this.#database.query<{ account_id: AccountId | null }>(LANE_ACCOUNT, values);
+    return row?.account_id ?? null;
+  }
+}
+
+/** scope, key, hash */
+function dedupeOf(dedupe: ControlRequest['dedupe']): unknown[] {
+  if (dedupe === null) return [null, null, null];
+  return [dedupe.scope, dedupe.key, Buffer.from(dedupe.bodyHash)];
 }

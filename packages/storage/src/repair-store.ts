@@ -62,6 +62,7 @@ const INTERRUPT_LOST = call('interrupt_lost', 3);
 const REPAIR_DELIVERIES = call('repair_deliveries', 2);
 const MEASURE_LOAD = call('measure_load', 1);
 const DELETE_EXPIRED = call('delete_expired', 3);
+const DELETE_OLD_MARKS = call('delete_old_marks', 2);
 
 /** What a conversation is told when its lane stops itself. */
 const SUSPENDED_NOTICE = {
@@ -180,6 +181,12 @@ export class PostgresRepairStore implements RepairStore {
   }): Promise<Readonly<Record<string, number>>> {
     const values = [limits.settledDays, limits.dedupeDays, limits.batch];
     const rows = await this.#database.query<{ name: string; rows: string }>(DELETE_EXPIRED, values);
+    rows.push(
+      ...(await this.#database.query<{ name: string; rows: string }>(DELETE_OLD_MARKS, [
+        limits.settledDays,
+        limits.batch,
+      ])),
+    );
     return Object.fromEntries(rows.map((row) => [row.name, Number(row.rows)]));
   }
 }

@@ -17,7 +17,7 @@ import { Targets } from './intake/targets.ts';
 import { IngressCount } from './node/ingress-count.ts';
 import { NodeRow } from './node/node-row.ts';
 import { SlotMap } from './node/slot-map.ts';
-import { announceEnd } from './runs/announce-end.ts';
+import { announceControl, announceEnd } from './runs/announce-end.ts';
 import { RunStreams } from './runs/run-streams.ts';
 import { RunWaiters } from './runs/run-waiters.ts';
 
@@ -52,6 +52,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     streamsMax: config.streamsMax,
   });
 
+  const told = { ...links, slots, clock, settled: kit.metrics.counter('events_settled_total') };
   const server = { logger, metrics: kit.metrics, readJson: jsonReader(counts.repaired) };
   const publicApp = createPublicApp({ ...server, requestIdPrefix: `req-${bootId.slice(-12)}` }, kit.readiness, {
     ...stores,
@@ -65,7 +66,9 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     rates: new RateGate(rateLimits, counts.rateLimited),
     targets: new Targets(stores),
     openAccounts: new OpenAccounts(),
-    announceEnd: announceEnd({ ...links, slots, clock, settled: kit.metrics.counter('events_settled_total') }),
+    ids,
+    announceEnd: announceEnd(told),
+    announceControl: announceControl(told),
   });
   const internal = { ...server, requestIdPrefix: `adm-${bootId.slice(-12)}` };
   const internalApp = createInternalApp(internal, kit.readiness, { ...stores.admin, access });

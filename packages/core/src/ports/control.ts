@@ -1,4 +1,6 @@
-import type { EventId, LaneRef, TenantId, TurnId } from '../ids.ts';
+import type { AccountId, EventId, LaneRef, MessageId, SessionId, TenantId, TurnId } from '../ids.ts';
+import type { AcceptItem } from './intake.ts';
+import type { ReplyBody } from './lane.ts';
 
 export type CancelResult =
   /** `turnId`: the turn that ran it and was fenced off, to be told so by a signal; null when none ran. The lane may have more work: wake it. */
@@ -8,6 +10,82 @@ export type CancelResult =
   /** No such event of this tenant. */
   | { readonly result: 'missing' };
 
+/**
+ * `stop` ends the work of the lane and drops the first waiting message of a person; `reset` drops all that people wait for
+ * and begins a fresh session; wakes stay. `pause`: events are stored, no turns. `suspend`: the next message begins a fresh
+ * session, `resume` takes that back. `archive` closes the session. `erase` deletes what was said.
+ */
+export type LaneCommand = 'stop' | 'reset' | 'pause' | 'unpause' | 'suspend' | 'resume' | 'archive' | 'erase';
+
+export interface ControlRequest {
+  readonly lane: LaneRef;
+  /** Only while this is the lane's session; null: whichever it is. */
+  readonly sessionId: SessionId | null;
+  readonly command: LaneCommand | { readonly label: string | null };
+  /** Of the session that a reset begins. */
+  readonly newSessionId: SessionId;
+  /** Only for what makes something: a reset. */
+  readonly dedupe: AcceptItem['dedupe'] | null;
+}
+
+export type ControlResult =
+  | {
+      readonly result: 'done';
+      /** Of this transaction: everything it changed carries it. */
+      readonly seq: string;
+      /** Was running and was fenced off: to be told so by a signal. */
+      readonly turnId: TurnId | null;
+      readonly sessionId: SessionId | null;
+      /** Runs that it discarded, those of the turn first. */
+      readonly ended: readonly EventId[];
+      readonly at: Date;
+    }
+  /** It was so already (`same`), or this very request was done before (`duplicate`). */
+  | { readonly result: 'same' | 'duplicate' }
+  /**
+   * Refused, nothing changed. `past`: the session is not the lane's any more, or archived. `lane_busy`: a turn runs or is
+   * owed, or, for `erase`, something waits or is to be delivered. `no_session`: the lane has none yet.
+   */
+  | {
+      readonly result:
+        | 'missing'
+        | 'past'
+        | 'no_session'
+        | 'lane_busy'
+        | 'nothing_to_stop'
+        | 'label_in_use'
+        | 'mismatch';
+    };
+
+/** A message without a turn. */
+export interface OutboundRequest {
+  readonly lane: LaneRef;
+  readonly sessionId: SessionId | null;
+  /** Used when the lane has no living session. */
+  readonly newSessionId: SessionId;
+  readonly messageId: MessageId;
+  /** Who speaks. Models see what agents and humans said, not what the system did. */
+  readonly author: 'agent' | 'human' | 'system';
+  readonly body: ReplyBody;
+  /** Owed through this account, behind all that stands before it; null: proven by being stored. */
+  readonly accountId: AccountId | null;
+  readonly dedupe: AcceptItem['dedupe'];
+}
+
+export type OutboundResult =
+  | {
+      /** duplicate: this very message was sent before. */
+      readonly result: 'sent' | 'duplicate';
+      readonly messageId: MessageId;
+      readonly seq: string;
+      readonly sessionId: SessionId;
+      readonly at: Date;
+      readonly isOwed: boolean;
+    }
+  | { readonly result: 'mismatch' | 'missing' | 'past' }
+  /** The first one of this key has been deleted since. */
+  | { readonly result: 'gone' };
+
 /** What people do to a lane from outside. Every call is one transaction under the lane's lock (protocol `control`). */
 export interface ControlStore {
   /**
@@ -15,4 +93,10 @@ export interface ControlStore {
    * lane changes. @throws StoreError
    */
   cancelRun(tenantId: TenantId, eventId: EventId): Promise<CancelResult>;
+  /** One command to one lane; a commit that came first stands. @throws StoreError */
+  control(request: ControlRequest): Promise<ControlResult>;
+  /** @throws StoreError */
+  sendOutbound(request: OutboundRequest): Promise<OutboundResult>;
+  /** Through which account the conversation was last spoken to; null: none. @throws StoreError */
+  accountOf(lane: LaneRef): Promise<AccountId | null>;
 }

@@ -89,6 +89,10 @@ export interface SessionRecord {
   readonly source: Source;
   readonly status: 'active' | 'expired' | 'archived';
   readonly label: string | null;
+  /** A person has taken over: events are stored, no turns run. */
+  readonly paused: boolean;
+  /** The next message begins a fresh session. */
+  readonly suspended: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }

@@ -32,11 +32,14 @@ const AttachmentSchema = z.strictObject({
   size: z.int().nonnegative().optional(),
 });
 
+export const AttachmentsSchema = z.array(AttachmentSchema).max(ATTACHMENTS_MAX);
+
 export const IdempotencyKeySchema = nameText(IDEMPOTENCY_KEY_LENGTH_MAX)
   .min(1)
   .refine((key) => !key.includes(REPLACED));
 
-const TextSchema = z.string().check((context) => {
+/** At most 256 KiB. */
+export const MessageTextSchema = z.string().check((context) => {
   if (utf8Fits(context.value, TEXT_BYTES_MAX)) return;
   const message = 'a text has at most 256 KiB';
   context.issues.push({ code: 'custom', input: context.value, params: { code: 'body_too_large' }, message });
@@ -49,8 +52,8 @@ export const MessageRequestSchema = z
     accountId: ReferenceSchema.optional(),
     source: SourceSchema.optional(),
     sessionKey: SessionKeySchema.optional(),
-    text: TextSchema,
-    attachments: z.array(AttachmentSchema).max(ATTACHMENTS_MAX).optional(),
+    text: MessageTextSchema,
+    attachments: AttachmentsSchema.optional(),
     kind: z.enum(['message', 'wake']).optional(),
     busyMode: z.enum(['queue']).optional(),
     metadata: z.record(z.string(), z.unknown()).optional(),

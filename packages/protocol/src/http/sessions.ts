@@ -1,6 +1,7 @@
 /** Conversations and their history. */
 import { z } from 'zod';
 import { CursorParam, InstantSchema, limitParam, listOf, nameText, ReferenceSchema } from './fields.ts';
+import { AttachmentsSchema, IdempotencyKeySchema, MessageTextSchema } from './messages.ts';
 
 export const HISTORY_LIMIT_DEFAULT = 100;
 const HISTORY_LIMIT_MAX = 500;
@@ -28,6 +29,10 @@ export const SessionSchema = z.strictObject({
   status: z.enum(['active', 'expired', 'archived']),
   label: z.string().optional(),
   displayName: z.string(),
+  /** A person has taken over: messages are stored, no turns run. Absent when not so. */
+  paused: z.literal(true).optional(),
+  /** The next message begins a fresh session. Absent when not so. */
+  suspended: z.literal(true).optional(),
   createdAt: InstantSchema,
   updatedAt: InstantSchema,
   messages: z.array(HistoryMessageSchema).optional(),
@@ -78,3 +83,44 @@ export const HistoryQuerySchema = z.strictObject({
   includeTools: z.enum(['true', 'false']).optional(),
   agentId: ReferenceSchema.optional(),
 });
+
+/** Body of `POST /v1/sessions/{session}/reset`; the other commands have none. */
+export const SessionResetSchema = z.strictObject({ idempotencyKey: IdempotencyKeySchema.optional() });
+
+/** What a command left: the session as it is now, and what it ended. */
+export const SessionControlSchema = SessionSchema.extend({
+  /** The turn that was running, and the runs that were discarded. */
+  stopped: z.strictObject({ turnId: z.string().optional(), runIds: z.array(z.string()) }).optional(),
+});
+export type SessionControl = z.infer<typeof SessionControlSchema>;
+
+const LABEL_LENGTH_MAX = 64;
+
+/** `PATCH /v1/sessions/{session}`. A label is trimmed, unique among the conversations of its agent; null clears it. */
+export const SessionPatchSchema = z.strictObject({
+  label: nameText(LABEL_LENGTH_MAX).trim().min(1).nullable(),
+});
+
+/** `POST /v1/sessions/{session}/outbound`: a message without a turn. */
+export const OutboundRequestSchema = z
+  .strictObject({
+    text: MessageTextSchema,
+    attachments: AttachmentsSchema.optional(),
+    author: z.enum(['agent', 'human', 'system']).default('agent'),
+    /** Sent through it; without one through the account that the conversation last came by, if there is one. */
+    accountId: ReferenceSchema.optional(),
+    idempotencyKey: IdempotencyKeySchema.optional(),
+  })
+  .refine(({ text, attachments }) => text !== '' || (attachments ?? []).length > 0, { path: ['text'] });
+
+/** 202. `delivered`: nothing was to be sent, the message is stored. */
+export const OutboundAnswerSchema = z.strictObject({
+  messageId: z.string(),
+  deliveryId: z.string(),
+  sessionKey: z.string(),
+  sessionId: z.string(),
+  seq: z.int(),
+  status: z.enum(['accepted', 'duplicate']),
+  deliveryStatus: z.enum(['pending', 'delivered']),
+});
+export type OutboundAnswer = z.infer<typeof OutboundAnswerSchema>;

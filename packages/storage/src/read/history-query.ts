@@ -104,7 +104,7 @@ export function placeOutbound(row: OutboundRow): Placed {
     messageId: row.id as MessageId,
     seq: Number(row.seq),
     role: row.role,
-    author: row.role === 'notice' ? 'system' : 'agent',
+    author: row.role === 'notice' ? 'system' : (row.body.author ?? 'agent'),
     body: row.body,
     turnId: row.turn_id as TurnId | null,
     createdAt: row.at,

@@ -71,11 +71,18 @@ function selectSessions(build: QueryBuilder, which: 'current' | SessionId = 'cur
       's.status',
       's.created_at as session_created_at',
       's.ended_at',
+      'l.paused',
+      'l.suspended',
       KIND.as('kind'),
       CHANNEL.as('channel'),
       CREATED.as('created_text'),
-    ]);
+    ])
+    .where(IS_THERE);
 }
+
+/** What its owner deleted is found again when somebody writes to it. */
+const IS_THERE = sql<SqlBool>`(not l.erased or l.session_id is not null or exists (
+  select 1 from tk.events y where y.slot = l.slot and y.tenant_id = l.tenant_id and y.lane_id = l.id and y.state < 10))`;
 
 type SessionRow = RowOf<typeof selectSessions>;
 
@@ -92,6 +99,9 @@ export function sessionOf(row: SessionRow): SessionRecord {
     source: row.source as Source,
     status: row.status ?? 'active',
     label: row.label,
+    paused: row.paused,
+    // an archived session is followed by a fresh one of itself, not because somebody asked for it
+    suspended: row.suspended && row.status !== 'archived',
     createdAt: row.session_created_at ?? row.lane_created_at,
     updatedAt: isPast ? (row.ended_at ?? row.lane_created_at) : row.last_activity_at,
   };

@@ -121,6 +121,7 @@ const lanes = {
   waits_for: orNull(uuid),
   seq: orDefault(int8),
   label: orNull(text),
+  erased: orDefault(bool),
   last_activity_at: orDefault(time),
   created_at: orDefault(time),
 };
@@ -172,7 +173,7 @@ const messages = {
   run_id: orNull(uuid),
   fence: int8,
   role: text as Column<'assistant' | 'tool_call' | 'tool_result' | 'notice'>,
-  body: json<{ readonly text?: string; readonly attachments?: readonly unknown[] }>(),
+  body: json<{ readonly text?: string; readonly author?: 'human'; readonly attachments?: readonly unknown[] }>(),
   started_at: orNull(time),
   at: orDefault(time),
   account_id: orNull(uuid),

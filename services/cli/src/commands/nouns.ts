@@ -37,16 +37,18 @@ const PAGE_MAX = 200;
 const ROWS_DEFAULT = 50;
 const ROWS_MAX = 100_000;
 
-export function registerNoun<Row>(program: Command, noun: Noun<Row>): void {
+/** The noun's command, for verbs of its own. */
+export function registerNoun<Row>(program: Command, noun: Noun<Row>): Command {
   const command = program.command(noun.noun).description(noun.description);
   const list = command.command('list', { isDefault: true }).description(`list ${noun.noun}`);
   list.option('--limit <n>', 'rows at most', wholeNumber(1, ROWS_MAX), ROWS_DEFAULT);
   for (const filter of filtersOf(noun)) addFilter(list, filter);
   addDoor(addOutputFlag(list), noun).action((flags: Flags) => printList(noun, flags));
-  if (noun.getBy === undefined) return;
+  if (noun.getBy === undefined) return command;
   const get = command.command('get').argument(`<${noun.getBy}>`).description(`show one of the ${noun.noun}`);
   for (const filter of scopesOf(noun)) addFilter(get, filter);
   addDoor(addOutputFlag(get), noun).action((name: string, flags: Flags) => printThing(noun, name, flags));
+  return command;
 }
 
 const TENANT: Filter = {
@@ -116,7 +118,7 @@ async function printThing<Row>(noun: Noun<Row>, name: string, flags: Flags): Pro
 }
 
 /** One line per leaf, named by its way there. */
-function detailsOf(thing: Readonly<Record<string, unknown>>): Column<unknown>[] {
+export function detailsOf(thing: Readonly<Record<string, unknown>>): Column<unknown>[] {
   return leavesOf(thing, '').map(([title, value]) => ({ title, of: () => value }));
 }
 

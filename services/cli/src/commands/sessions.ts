@@ -3,11 +3,12 @@ import { SessionSchema } from '@turnkeeper/protocol';
 import type { Command } from 'commander';
 import { ago, shorten } from '../show.ts';
 import { registerNoun } from './nouns.ts';
+import { registerSessionCommands } from './session-commands.ts';
 
 /** `turnkeeper sessions` */
 export function registerSessions(program: Command): void {
   const nowMs = systemClock.nowMs();
-  registerNoun(program, {
+  const sessions = registerNoun(program, {
     noun: 'sessions',
     description: 'conversations, newest first',
     door: 'tenant',
@@ -30,4 +31,5 @@ export function registerSessions(program: Command): void {
     ],
     getBy: 'session',
   });
+  registerSessionCommands(sessions);
 }

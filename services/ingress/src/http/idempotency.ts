@@ -34,6 +34,11 @@ export class IdempotencyKeys {
     return { scope: this.#scopeOf(principal), key, bodyHash };
   }
 
+  /** The dedupe key of a request without one: never used again but by a repetition of the very call. */
+  once(id: string, principal: KeyRecord): AcceptItem['dedupe'] {
+    return { scope: this.#scopeOf(principal), key: `id:${id}`, bodyHash: hash('sha256', id, 'buffer') };
+  }
+
   #scopeOf(principal: KeyRecord): string {
     const known = this.#scopes.get(principal);
     if (known !== undefined) return known;

@@ -9,15 +9,17 @@ import { registerHealth, registerMetrics } from './health.ts';
 import { type HookParts, registerHooks } from './hooks.ts';
 import { registerKeys } from './keys.ts';
 import { type MessageParts, registerMessages } from './messages.ts';
+import { type OutboundParts, registerOutbound } from './outbound.ts';
 import { type RunParts, registerRuns } from './runs.ts';
 import { createHttpServer, type HttpServerParts } from './server.ts';
+import { registerSessionControl, type SessionControlParts } from './session-control.ts';
 import { registerSessions, type SessionParts } from './sessions.ts';
 
 /** What customers and platforms reach: `/v1` and `/hooks`. */
 export function createPublicApp(
   server: HttpServerParts,
   readiness: Readiness,
-  parts: MessageParts & RunParts & HookParts & OwnConfigParts & SessionParts,
+  parts: MessageParts & RunParts & HookParts & OwnConfigParts & SessionParts & SessionControlParts & OutboundParts,
 ): FastifyInstance {
   const app = createHttpServer(server);
   registerHealth(app, readiness);
@@ -29,6 +31,8 @@ export function createPublicApp(
   registerAccounts(app, door);
   registerKeys(app, door);
   registerSessions(app, parts);
+  registerSessionControl(app, parts);
+  registerOutbound(app, parts);
   return app;
 }
 

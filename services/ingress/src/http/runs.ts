@@ -32,7 +32,7 @@ export interface RunParts {
   readonly targets: Pick<Targets, 'agent'>;
   readonly runs: RunReads;
   readonly timelines: TimelineReads;
-  readonly control: ControlStore;
+  readonly control: Pick<ControlStore, 'cancelRun'>;
   readonly signals: Pick<ControlSignals, 'stopTurn'>;
   readonly waiters: RunWaiters;
   readonly streams: RunStreams;

@@ -32,7 +32,7 @@ export interface SessionParts {
   readonly sessions: SessionReads;
 }
 
-interface BySession {
+export interface BySession {
   Params: { session: string };
 }
 
@@ -76,7 +76,7 @@ async function listSessions(request: FastifyRequest, { access, sessions, targets
 }
 
 /** @throws AppError `session_not_found`, `ambiguous`, `malformed_key`, `agent_not_found` */
-async function findSession(
+export async function findSession(
   request: FastifyRequest<BySession>,
   agentReference: string | undefined,
   { access, targets, sessions }: SessionParts,
@@ -125,8 +125,9 @@ function malformed(): AppError {
   });
 }
 
-function sessionAnswer(session: SessionRecord): Session {
-  const { sessionId, agentId, sessionKey, kind, channel, source, status, label } = session;
+/** A session as callers see it. */
+export function sessionAnswer(session: SessionRecord): Session {
+  const { sessionId, agentId, sessionKey, kind, channel, source, status, label, paused, suspended } = session;
   return {
     sessionKey,
     sessionId: sessionId && formatId('ses', sessionId),
@@ -137,6 +138,8 @@ function sessionAnswer(session: SessionRecord): Session {
     status,
     ...(label === null ? {} : { label }),
     displayName: label ?? source.chatName ?? source.userName ?? sessionKey,
+    ...(paused && { paused }),
+    ...(suspended && { suspended }),
     createdAt: session.createdAt.toISOString(),
     updatedAt: session.updatedAt.toISOString(),
   };

@@ -40,7 +40,7 @@ export class Targets {
     if (named.accountId === undefined) {
       return { agent: await this.agent(tenantId, named.agentId ?? DEFAULT_AGENT), account: null };
     }
-    const account = await this.#account(tenantId, named.accountId);
+    const account = await this.account(tenantId, named.accountId);
     const agent = await this.#agents.get(tenantId, account.agentId);
     if (agent === null) throw missing('agent_not_found');
     if (named.agentId !== undefined && (await this.agent(tenantId, named.agentId)).agentId !== agent.agentId) {
@@ -60,7 +60,8 @@ export class Targets {
     return agent;
   }
 
-  async #account(tenantId: TenantId, reference: string): Promise<AccountConfig> {
+  /** An account by its id or name. @throws AppError `account_not_found`; StoreError */
+  async account(tenantId: TenantId, reference: string): Promise<AccountConfig> {
     const account = await lookUp(this.#accounts, tenantId, parseReference<AccountId>(reference, 'acc'));
     if (account === null) throw missing('account_not_found');
     return account;

@@ -1,10 +1,13 @@
 import {
   type Clock,
   type Counter,
+  type EventId,
   formatId,
   type LaneRef,
   type LiveStream,
   type RunRecord,
+  type SessionId,
+  type TurnId,
   type WakeUps,
 } from '@turnkeeper/core';
 import type { SlotMap } from '../node/slot-map.ts';
@@ -17,8 +20,11 @@ export interface AnnounceParts {
   readonly settled: Counter;
 }
 
+/** What is told of a run that ended. */
+export type EndedRun = Pick<RunRecord, 'runId' | 'status' | 'sessionKey'>;
+
 /** Says that a run was ended from here: to those who watch it, and to the owner of its lane, which may have more work. */
-export function announceEnd(parts: AnnounceParts): (lane: LaneRef, run: RunRecord) => void {
+export function announceEnd(parts: AnnounceParts): (lane: LaneRef, run: EndedRun) => void {
   return (lane, run) => {
     const { wakeUps, live, slots, clock, settled } = parts;
     settled.inc({ status: run.status });
@@ -31,5 +37,35 @@ export function announceEnd(parts: AnnounceParts): (lane: LaneRef, run: RunRecor
       runIds: [runId],
       data: { runId, eventId: formatId('evt', run.runId), status: run.status },
     });
+  };
+}
+
+/** What a command did to a conversation, for those who watch it. */
+export interface ControlledLane {
+  readonly lane: LaneRef;
+  readonly sessionKey: string;
+  readonly sessionId: SessionId | null;
+  readonly seq: string;
+  /** Was running and was ended. */
+  readonly turnId: TurnId | null;
+  readonly ended: readonly EventId[];
+}
+
+/** Says what a command ended, and wakes the lane: it may have more work, or be free for it again. */
+export function announceControl(parts: AnnounceParts): (controlled: ControlledLane) => void {
+  const endRun = announceEnd(parts);
+  return ({ lane, sessionKey, sessionId, seq, turnId, ended }) => {
+    const { wakeUps, live, slots, clock } = parts;
+    if (turnId !== null) {
+      live.publish(lane, {
+        type: 'turn.interrupted',
+        at: new Date(clock.nowMs()).toISOString(),
+        ...{ seq, sessionKey, turnId: formatId('trn', turnId) },
+        ...(sessionId === null ? {} : { sessionId: formatId('ses', sessionId) }),
+        data: { reason: 'stop', willResume: false },
+      });
+    }
+    for (const runId of ended) endRun(lane, { runId, status: 'discarded', sessionKey });
+    if (ended.length === 0) wakeUps.wake(slots.partitionOf(lane.slot), [{ lane, ord: null }]);
   };
 }
