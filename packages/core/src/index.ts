@@ -109,7 +109,6 @@ export type {
   ControlRequest,
   ControlResult,
   ControlStore,
-  LaneCommand,
   OutboundRequest,
   OutboundResult,
 } from './ports/control.ts';
