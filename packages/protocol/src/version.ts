@@ -26,7 +26,7 @@ import { ActivationSchema } from './jobs.ts';
 import { StreamEventSchema } from './stream.ts';
 
 /** Raised whenever a wire schema changes; `version.test.ts` pins what each version looks like. */
-export const WIRE_VERSION = 1;
+export const WIRE_VERSION = 2;
 
 const WIRES = {
   accountBody: AccountBodySchema,
