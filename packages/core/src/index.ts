@@ -157,6 +157,7 @@ export type { Counter, CrashPoints, Gauge, Histogram, LogFields, Logger } from '
 export type { KeyWrap } from './ports/sealing.ts';
 export type { ControlSignals, LaneLocks, LiveEvent, LiveStream, LockAnswer, WakeUp, WakeUps } from './ports/signals.ts';
 export type { TenantSlots } from './ports/slots.ts';
+export { noTracer, type Span, type SpanOptions, type Traceparent, type Tracer, traced } from './ports/tracing.ts';
 export type { TranscriptEntry, TranscriptRequest, TranscriptStore } from './ports/transcripts.ts';
 export { DatabaseHealth } from './recovery/database-health.ts';
 export { Leadership } from './recovery/leadership.ts';
@@ -173,7 +174,7 @@ export { type RunAgentOptions, runAgent } from './session/run-agent.ts';
 export { type LaneOwnership, LaneRunner } from './session/run-lane.ts';
 export { Scheduler } from './session/scheduler.ts';
 export { TenantCaps } from './session/tenant-caps.ts';
-export { Turns } from './session/turn.ts';
+export { type RunningAgentTurn, type TurnEnd, Turns } from './session/turn.ts';
 export { TurnStream } from './session/turn-stream.ts';
 export {
   DELIVERY_STATE,

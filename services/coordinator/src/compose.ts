@@ -50,6 +50,7 @@ export async function compose(config: CoordinatorConfig, kit: Kit): Promise<Serv
     dedupeDays: config.dedupeDays,
     clock,
     logger,
+    tracer: kit.tracer,
     metrics,
   });
   const leader = new LeaderLoop({
@@ -62,7 +63,7 @@ export async function compose(config: CoordinatorConfig, kit: Kit): Promise<Serv
     postgresIsUp: storeGauges(metrics, 'postgres'),
     clock,
     logger,
-    onTerm: (term) => runSweeps({ groups, clock, logger, metrics }, term),
+    onTerm: (term) => runSweeps({ groups, clock, logger, tracer: kit.tracer, metrics }, term),
     onDead: kit.fail,
   });
   return new CoordinatorService({

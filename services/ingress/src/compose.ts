@@ -14,6 +14,7 @@ import { RateGate } from './http/rate-gate.ts';
 import { IngressService } from './ingress-service.ts';
 import { intakeMetrics } from './intake/intake-metrics.ts';
 import { Targets } from './intake/targets.ts';
+import { tracedIntake } from './intake/traced-intake.ts';
 import { IngressCount } from './node/ingress-count.ts';
 import { NodeRow } from './node/node-row.ts';
 import { SlotMap } from './node/slot-map.ts';
@@ -31,7 +32,8 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
   const { live, redis, bus, jobs } = links;
   const queued = new QueuedEstimate();
   const acceptMessage = new AcceptMessage({
-    ...{ clock, crashPoints, ids, intake, queued },
+    ...{ clock, crashPoints, ids, queued },
+    intake: tracedIntake(intake, kit.tracer),
     nodeId: bootId,
     wakeUps: links.wakeUps,
     partitionOf: (slot) => slots.partitionOf(slot),
@@ -62,6 +64,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     waiters,
     streams,
     clock,
+    tracer: kit.tracer,
     metrics: counts,
     rates: new RateGate(rateLimits, counts.rateLimited),
     targets: new Targets(stores),

@@ -7,6 +7,7 @@ import { TranscriptCache } from './agents/transcript-cache.ts';
 import type { SessionWorkerConfig } from './config.ts';
 import type { Membership } from './loops/membership.ts';
 import { AccountChannels } from './loops/reply-channels.ts';
+import { TurnTraces } from './tracing/turn-traces.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
 
 export interface LaneParts {
@@ -30,6 +31,7 @@ export interface LaneParts {
   readonly logger: core.Logger;
   readonly crashPoints: core.CrashPoints;
   readonly metrics: Metrics;
+  readonly tracer: core.Tracer;
   readonly counts: WorkerMetrics;
 }
 
@@ -43,7 +45,8 @@ export function buildLanes(parts: LaneParts) {
     clock,
     ids,
   });
-  const turns = buildTurns(parts, stream, transcripts);
+  const traces = new TurnTraces(parts.tracer, clock);
+  const turns = buildTurns({ ...parts, traces, stream, transcripts });
   const deliverer = buildDeliverer(parts);
   const ownership: core.LaneOwnership = {
     partitionOf: (slot) => membership().partitionOf(slot),
@@ -51,7 +54,7 @@ export function buildLanes(parts: LaneParts) {
     goneBoots: () => membership().goneBoots(),
   };
   const batches = new core.LaneBatches({
-    ...{ bootId, store: parts.lanes, locks, clock, ids, metrics: counts.batches },
+    ...{ bootId, store: traces.store(parts.lanes), locks, clock, ids, metrics: counts.batches },
     goneBoots: ownership.goneBoots,
   });
   const runner = new core.LaneRunner({
@@ -67,10 +70,17 @@ export function buildLanes(parts: LaneParts) {
   return { runner, turns, deliverer };
 }
 
-function buildTurns(parts: LaneParts, stream: core.TurnStream, transcripts: TranscriptCache): core.Turns {
+interface TurnParts extends Omit<LaneParts, 'transcripts'> {
+  readonly traces: TurnTraces;
+  readonly stream: core.TurnStream;
+  readonly transcripts: TranscriptCache;
+}
+
+function buildTurns(parts: TurnParts): core.Turns {
+  const { traces, stream, transcripts } = parts;
   const { clock, ids, logger: log, agents, egress, metrics, counts } = parts;
   const { historyMax, turnMsMax, inactiveMsMax } = parts.config;
-  const runtimes = agentRuntimes({ egress, clock, metrics, historyMax, turnMsMax });
+  const runtimes = traces.runtimes(agentRuntimes({ egress, clock, metrics, historyMax, turnMsMax }));
   const options: core.RunAgentOptions = {
     ...{ agents, runtimes, stream, clock, ids, log },
     transcriptBefore: (turn) => transcripts.before(turn),
@@ -78,7 +88,7 @@ function buildTurns(parts: LaneParts, stream: core.TurnStream, transcripts: Tran
   };
   return new core.Turns({
     ...{ clock, ids, turnMsMax, inactiveMsMax },
-    answer: (turn) => core.runAgent(turn, options),
+    answer: (turn) => traces.answer(turn, () => core.runAgent(turn, options)),
   });
 }
 
@@ -88,7 +98,7 @@ function buildDeliverer(parts: LaneParts): core.ReplyDeliverer {
   return new core.ReplyDeliverer({
     ...{ bootId, store: parts.deliveries, lease, clock, ids, log, crashPoints, metrics: counts.deliveries },
     channels: new AccountChannels({
-      ...{ accounts, openAccounts: new OpenAccounts(), egress, clock, sent: counts.webhooksOut },
+      ...{ accounts, openAccounts: new OpenAccounts(), egress, clock, tracer: parts.tracer, sent: counts.webhooksOut },
     }),
     partitions: () => membership().owned,
     laneIsBusy: (laneId) => parts.scheduler.has(laneId),

@@ -6,6 +6,7 @@ export {
   type ClusterOptions,
   startCluster,
 } from './cluster/start-cluster.ts';
+export { type FakeServer, startFakeServer } from './fakes/http-server.ts';
 export { type CompletionStep, type FakeOpenAi, startFakeOpenAi } from './fakes/openai.ts';
 export { type FakePlatform, type PlatformStep, type RecordedSend, startFakePlatform } from './fakes/platform.ts';
 export { until } from './until.ts';

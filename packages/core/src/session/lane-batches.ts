@@ -16,7 +16,7 @@ import type { LaneEntry } from './scheduler.ts';
 
 export interface LaneBatchesOptions {
   readonly bootId: BootId;
-  readonly store: LaneStore;
+  readonly store: Pick<LaneStore, 'claim' | 'commit' | 'handBack' | 'look'>;
   readonly locks: LaneLocks;
   /** Boot ids known to be dead or gone: their locks count as free. */
   readonly goneBoots: () => ReadonlySet<BootId>;

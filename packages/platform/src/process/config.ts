@@ -23,6 +23,12 @@ export const processTable = defineConfig('Every process', {
     unit: 'ms',
     help: 'After SIGTERM, how long work in flight may take to finish before it is handed back.',
   }),
+  tracesUrl: optionalText({
+    env: 'TURNKEEPER_TRACES_URL',
+    pattern: /^https?:\/\/\S+$/,
+    kind: 'an http:// or https:// address',
+    help: 'OTLP over HTTP endpoint for traces (`http://collector:4318/v1/traces`); no spans are made when unset.',
+  }),
   crashPoints: optionalText({
     env: 'TURNKEEPER_CRASH_POINTS',
     kind: '`name:kill`, `name:stop` or `name:delay=ms`, then `:nth`; several with commas',

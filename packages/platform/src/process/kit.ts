@@ -1,6 +1,13 @@
 import type { BootId, Clock, CrashPoints, Ids, Logger } from '@turnkeeper/core';
 import manifest from '../../package.json' with { type: 'json' };
-import { createLogger, createMetrics, type LogLevel, type Metrics } from '../telemetry/index.ts';
+import {
+  createLogger,
+  createMetrics,
+  createTracer,
+  type LogLevel,
+  type Metrics,
+  type ProcessTracer,
+} from '../telemetry/index.ts';
 import { systemClock, systemIds } from './clock.ts';
 import { createCrashPoints } from './crash-points.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
@@ -16,6 +23,8 @@ export interface Kit {
   readonly version: string;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Closed by whoever made the kit. */
+  readonly tracer: ProcessTracer;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly crashPoints: CrashPoints;
@@ -34,6 +43,8 @@ export interface KitOptions {
   readonly nodeName: string;
   readonly logLevel: LogLevel;
   readonly drainTimeoutMs: number;
+  /** Where spans go; nowhere when absent. */
+  readonly tracesUrl?: string | undefined;
   readonly crashPoints?: string | undefined;
   /** Also measure this Node.js process; off where several services share one. */
   readonly processMetrics: boolean;
@@ -52,6 +63,7 @@ export function createKit(options: KitOptions): Kit {
     version,
     logger: createLogger({ level: options.logLevel, fields: { service, version, bootId } }),
     metrics: createMetrics({ service, version, processMetrics: options.processMetrics }),
+    tracer: createTracer({ service, version, bootId, exporter: options.tracesUrl ?? null }),
     clock: systemClock,
     ids: systemIds,
     crashPoints: createCrashPoints(options.crashPoints),

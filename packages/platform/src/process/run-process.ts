@@ -8,6 +8,7 @@ import type { Compose, ProcessMessage, Service } from './service.ts';
 /** After the drain's deadline, what is left to hand work back; and after that, to close connections. */
 const HAND_BACK_MS = 10_000;
 const DISPOSE_MS = 5_000;
+const TRACES_MS = 2_500;
 
 /**
  * The life of a service's process:
@@ -33,6 +34,7 @@ export async function runProcess<Options extends Record<string, ConfigOption<unk
       nodeName: nodeNameOf(common),
       logLevel: common.logLevel,
       drainTimeoutMs: common.drainTimeoutMs,
+      tracesUrl: common.tracesUrl,
       crashPoints: common.crashPoints,
       processMetrics: true,
       fail: end.fail,
@@ -109,17 +111,20 @@ async function live(service: Service, kit: Kit, end: End): Promise<void> {
   } finally {
     const disposed = service[Symbol.asyncDispose]();
     await within(DISPOSE_MS, disposed, () => logger.error({}, 'closing connections took too long'));
+    await within(TRACES_MS, kit.tracer[Symbol.asyncDispose](), () => logger.warn({}, 'the last spans were not taken'));
   }
 }
 
 async function drain(service: Service, kit: Kit, end: End): Promise<void> {
   const startedMs = systemClock.monotonicMs();
+  const span = kit.tracer.start('drain');
   kit.logger.info({}, 'draining');
   const patience = AbortSignal.any([AbortSignal.timeout(kit.drainTimeoutMs), end.hastened]);
   const drained = service.drain(patience);
   if ((await orAborted(drained, patience)) === 'aborted') {
     await within(HAND_BACK_MS, drained, () => kit.logger.error({}, 'handing work back took too long'));
   }
+  span.end();
   const seconds = (systemClock.monotonicMs() - startedMs) / 1000;
   kit.metrics.gauge('drain_duration_seconds').set(seconds);
   kit.logger.info({ seconds }, 'drained');

@@ -1,4 +1,4 @@
-import { type BootId, DatabaseHealth, Leadership, type TurnId } from '@turnkeeper/core';
+import { type BootId, DatabaseHealth, Leadership, noTracer, type TurnId } from '@turnkeeper/core';
 import { VirtualClock } from '@turnkeeper/core/testing';
 import { createLogger, createMetrics } from '@turnkeeper/platform/telemetry';
 import { expect, test } from 'vitest';
@@ -24,7 +24,7 @@ class Scene {
     const metrics = createMetrics({ service: 'coordinator', version: '0' });
     const health = new DatabaseHealth(this.clock, { leaseMs: LEASE_MS, gapMs: 1500, jumpMs: 1000 });
     const leadership = new Leadership(this.clock, { leaseMs: LEASE_MS, marginMs: 500 });
-    const parts = { clock: this.clock, logger, metrics };
+    const parts = { clock: this.clock, logger, metrics, tracer: noTracer };
     const wakeUps = { wake: () => undefined };
     const ownership = { slotMap: async () => new Int16Array(1) };
     const takeovers = metrics.counter('takeovers_total');
@@ -36,6 +36,7 @@ class Scene {
         leaseMs: LEASE_MS,
         takeovers,
         logger,
+        tracer: noTracer,
       }),
       lostTurns({
         repair: sweeping,

@@ -5,6 +5,7 @@ import type {
   Logger,
   OwnershipStore,
   RepairStore,
+  Tracer,
   WakeUps,
 } from '@turnkeeper/core';
 import { OwnerlessPartitions } from '@turnkeeper/core';
@@ -29,6 +30,7 @@ export interface AllSweepsOptions {
   readonly dedupeDays: number;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly tracer: Tracer;
   readonly metrics: Metrics;
 }
 

@@ -1,4 +1,4 @@
-import type { ControlSignals, Counter, DatabaseHealth, Logger, RepairStore } from '@turnkeeper/core';
+import type { ControlSignals, Counter, DatabaseHealth, Logger, RepairStore, Tracer } from '@turnkeeper/core';
 import type { Sweep } from './sweep.ts';
 
 export interface DeadProcessesOptions {
@@ -9,6 +9,7 @@ export interface DeadProcessesOptions {
   /** `takeovers_total` */
   readonly takeovers: Counter;
   readonly logger: Logger;
+  readonly tracer: Tracer;
 }
 
 /**
@@ -16,7 +17,7 @@ export interface DeadProcessesOptions {
  * others take over its partitions at once is only hastened by the goodbye said in its name.
  */
 export function deadProcesses(options: DeadProcessesOptions): Sweep {
-  const { health, leaseMs, logger, repair, signals, takeovers } = options;
+  const { health, leaseMs, logger, repair, signals, takeovers, tracer } = options;
   return {
     name: 'dead-processes',
     deadlineMs: 2000,
@@ -25,6 +26,7 @@ export function deadProcesses(options: DeadProcessesOptions): Sweep {
       const dead = await repair.declareDead(leaseMs, health.expectedDatabaseMs);
       for (const bootId of dead) {
         logger.warn({ lostBootId: bootId }, 'declared dead: its lease was over');
+        tracer.start('takeover', { attributes: { lostBootId: bootId } }).end();
         takeovers.inc({ cause: 'lease_over', false: 'false' });
         signals.sayGoodbye(bootId);
       }

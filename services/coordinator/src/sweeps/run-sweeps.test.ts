@@ -1,4 +1,4 @@
-import { AppError } from '@turnkeeper/core';
+import { AppError, noTracer } from '@turnkeeper/core';
 import { VirtualClock } from '@turnkeeper/core/testing';
 import { createLogger, createMetrics } from '@turnkeeper/platform/telemetry';
 import { expect, test, vi } from 'vitest';
@@ -15,7 +15,7 @@ function begin(...groups: SweepGroup[]) {
   });
   const metrics = createMetrics({ service: 'coordinator', version: '0' });
   const term = new AbortController();
-  const running = runSweeps({ groups, clock, logger, metrics }, term.signal);
+  const running = runSweeps({ groups, clock, logger, metrics, tracer: noTracer }, term.signal);
   const said = () => lines.map(({ msg }) => msg);
   return { clock, metrics, running, said, endTerm: () => term.abort() };
 }

@@ -1,4 +1,4 @@
-import type { Clock, Logger } from '@turnkeeper/core';
+import { type Clock, type Logger, type Tracer, traced } from '@turnkeeper/core';
 import type { Metrics } from '@turnkeeper/platform/telemetry';
 import type { Sweep, SweepGroup } from './sweep.ts';
 
@@ -6,6 +6,7 @@ export interface RunSweepsOptions {
   readonly groups: readonly SweepGroup[];
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly tracer: Tracer;
   readonly metrics: Pick<Metrics, 'counter' | 'gauge' | 'histogram'>;
 }
 
@@ -54,7 +55,8 @@ class SweepRuns {
     const late = this.clock.sleep(sweep.deadlineMs, AbortSignal.any([term, over.signal])).then(() => 'late' as const);
     const startedMs = this.clock.monotonicMs();
     try {
-      const running = sweep.run(AbortSignal.any([term, over.signal]));
+      const span = this.#options.tracer.start(`sweep ${sweep.name}`);
+      const running = traced(span, () => sweep.run(AbortSignal.any([term, over.signal])));
       const outcome = await Promise.race([running, late]);
       if (outcome === 'late') this.#giveUp(sweep, running, term);
       else this.#succeeded(sweep, outcome);

@@ -12,9 +12,13 @@ import {
   cleanText,
   NAME_PATTERN,
   parseId,
+  type Span,
   type TenantConfig,
   type TenantConfigs,
   type TextRepairs,
+  type Traceparent,
+  type Tracer,
+  traced,
 } from '@turnkeeper/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { IntakeMetrics } from '../intake/intake-metrics.ts';
@@ -29,6 +33,7 @@ export interface HookParts {
   readonly rates: RateGate;
   readonly acceptMessage: Pick<AcceptMessage, 'accept'>;
   readonly clock: Clock;
+  readonly tracer: Tracer;
   readonly metrics: IntakeMetrics;
 }
 
@@ -50,12 +55,26 @@ export function registerHooks(app: FastifyInstance, parts: HookParts): void {
   });
 }
 
-async function receive(request: FastifyRequest<ByAccount>, reply: FastifyReply, parts: HookParts): Promise<object> {
+function receive(request: FastifyRequest<ByAccount>, reply: FastifyReply, parts: HookParts): Promise<object> {
+  const span = parts.tracer.start('POST /hooks', { parent: traceparentOf(request) });
+  return traced(span, () => take({ request, reply, parent: span.traceparent }, parts));
+}
+
+interface HookCall {
+  readonly request: FastifyRequest<ByAccount>;
+  readonly reply: FastifyReply;
+  readonly parent: Traceparent | null;
+}
+
+async function take({ request, reply, parent }: HookCall, parts: HookParts): Promise<object> {
   const { tenant, account } = await findAccount(request.params.account, parts);
   const { ingress } = await parts.openAccounts.of(account);
   const raw = rawRequest(request, parts.clock);
-  const verified = ingress.verify(raw);
-  const parsed = verified.result === 'rejected' ? verified : ingress.parse(verified);
+  const verified = inSpan(parts.tracer.start('channel.verify', { parent }), () => ingress.verify(raw));
+  const parsed =
+    verified.result === 'rejected'
+      ? verified
+      : inSpan(parts.tracer.start('channel.parse', { parent }), () => ingress.parse(verified));
   if (parsed.result === 'rejected') {
     parts.metrics.hook(account.channel, parsed.reason);
     throw parsed.error;
@@ -63,7 +82,7 @@ async function receive(request: FastifyRequest<ByAccount>, reply: FastifyReply, 
   if (tenant.status !== 'active') throw new AppError({ code: 'tenant_suspended', message: 'the tenant is suspended' });
   const [first] = await Promise.all(
     parsed.deliveries.map(({ event, dedupeKey }) =>
-      accept({ tenant, account, event, dedupeKey, traceparent: traceparentOf(request) }, parts),
+      accept({ tenant, account, event, dedupeKey, traceparent: parent }, parts),
     ),
   );
   if (first === undefined) return {};
@@ -71,6 +90,12 @@ async function receive(request: FastifyRequest<ByAccount>, reply: FastifyReply, 
   parts.metrics.hook(account.channel, first.refused ?? first.status);
   reply.code(answer.status);
   return answer.body;
+}
+
+function inSpan<T extends { readonly result: string; readonly error?: AppError }>(span: Span, work: () => T): T {
+  const result = work();
+  span.end(result.error?.code);
+  return result;
 }
 
 interface Delivery {

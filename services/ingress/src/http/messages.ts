@@ -8,6 +8,10 @@ import {
   type RunReads,
   type RunRecord,
   type RunStatus,
+  type Span,
+  type Traceparent,
+  type Tracer,
+  traced,
 } from '@turnkeeper/core';
 import {
   type MessageAnswer,
@@ -32,6 +36,7 @@ export interface MessageParts {
   readonly runs: Pick<RunReads, 'get'>;
   readonly streams: RunStreams;
   readonly clock: Clock;
+  readonly tracer: Tracer;
   readonly metrics: Pick<IntakeMetrics, 'answered'>;
 }
 
@@ -41,18 +46,27 @@ const PATH = '/v1/messages';
 export function registerMessages(app: FastifyInstance, parts: MessageParts): void {
   const keys = new IdempotencyKeys(PATH);
   app.post(PATH, { onRequest: parts.access.requires('messages:write') }, async (request, reply) => {
-    const caller = parts.access.callerOf(request);
-    await parts.rates.take(caller.tenant, reply);
-    const { stream } = parseQuery(MessageQuerySchema, request.query);
-    const body = parseBody(MessageRequestSchema, request.body);
-    const message = await inboundOf(body, { parts, caller, keys, request });
-    if (stream === 'true') return answerWithStream(message, { parts, caller, reply });
-    const acceptance = await accept(message, parts);
-    const first = acceptance.status === 'duplicate' ? await firstRun(acceptance, parts) : null;
-    reply.code(202).header('content-type', 'application/json; charset=utf-8');
-    if (first !== null) reply.header('idempotent-replayed', 'true');
-    return JSON.stringify(answerOf(acceptance, first));
+    const span = parts.tracer.start('POST /v1/messages', { parent: traceparentOf(request) });
+    return traced(span, () => answer(request, reply, { parts, keys, span }));
   });
+}
+
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { parts, keys, span }: { readonly parts: MessageParts; readonly keys: IdempotencyKeys; readonly span: Span },
+) {
+  const caller = parts.access.callerOf(request);
+  await parts.rates.take(caller.tenant, reply);
+  const { stream } = parseQuery(MessageQuerySchema, request.query);
+  const body = parseBody(MessageRequestSchema, request.body);
+  const message = await inboundOf(body, { parts, caller, keys, request, traceparent: span.traceparent });
+  if (stream === 'true') return answerWithStream(message, { parts, caller, reply });
+  const acceptance = await accept(message, parts);
+  const first = acceptance.status === 'duplicate' ? await firstRun(acceptance, parts) : null;
+  reply.code(202).header('content-type', 'application/json; charset=utf-8');
+  if (first !== null) reply.header('idempotent-replayed', 'true');
+  return JSON.stringify(answerOf(acceptance, first));
 }
 
 interface Request {
@@ -60,9 +74,13 @@ interface Request {
   readonly caller: Caller;
   readonly keys: IdempotencyKeys;
   readonly request: FastifyRequest;
+  readonly traceparent: Traceparent | null;
 }
 
-async function inboundOf(body: MessageRequest, { parts, caller, keys, request }: Request): Promise<InboundMessage> {
+async function inboundOf(
+  body: MessageRequest,
+  { parts, caller, keys, request, traceparent }: Request,
+): Promise<InboundMessage> {
   const { agent, account } = await parts.targets.resolve(caller.tenant.tenantId, body);
   const { source, sessionKey, text, attachments, metadata, busyMode } = body;
   return {
@@ -78,14 +96,16 @@ async function inboundOf(body: MessageRequest, { parts, caller, keys, request }:
       ...(busyMode === undefined ? {} : { busyMode }),
     },
     idempotency: keys.of(request, body, caller.key),
-    traceparent: traceparentOf(request),
+    traceparent,
     onQuota: 'answer',
   };
 }
 
-async function accept(message: InboundMessage, { acceptMessage, clock, metrics }: MessageParts): Promise<Acceptance> {
+async function accept(message: InboundMessage, parts: MessageParts): Promise<Acceptance> {
+  const { acceptMessage, clock, metrics, tracer } = parts;
   const startedMs = clock.monotonicMs();
-  const acceptance = await acceptMessage.accept(message);
+  const span = tracer.start('intake.accept', { parent: message.traceparent });
+  const acceptance = await traced(span, () => acceptMessage.accept(message));
   const platform = 'source' in message.target ? message.target.source.platform : 'api';
   metrics.answered(acceptance, { door: 'http', kind: message.kind, platform, ms: clock.monotonicMs() - startedMs });
   return acceptance;

@@ -20,6 +20,7 @@ import {
   type LaneRef,
   type LiveEvent,
   type Logger,
+  noTracer,
   QueuedEstimate,
   type RateAnswer,
   type RunRecord,
@@ -163,14 +164,13 @@ export class TestPorts {
       readJson: jsonReader(counts.repaired),
     });
     registerHealth(app, { phase: 'ready', enter: () => undefined });
-    const configs = {
-      tenants: this.#tenantConfigs(),
-      agents: this.#agentConfigs(),
-      accounts: this.#accountConfigs(),
-    };
+    const configs = this.#configs();
     const rates = new RateGate({ take: () => Promise.resolve(this.rate ?? allowed) }, counts.rateLimited);
     const targets = new Targets(configs);
-    const shared = { access, rates, targets, acceptMessage, runs, streams, waiters, clock, metrics: counts };
+    const shared = {
+      ...{ access, rates, targets, acceptMessage, runs, streams, waiters, clock },
+      ...{ tracer: noTracer, metrics: counts },
+    };
     registerMessages(app, shared);
     registerRuns(app, {
       ...shared,
@@ -181,6 +181,10 @@ export class TestPorts {
     });
     registerHooks(app, { ...shared, ...configs, openAccounts: new OpenAccounts() });
     return app;
+  }
+
+  #configs() {
+    return { tenants: this.#tenantConfigs(), agents: this.#agentConfigs(), accounts: this.#accountConfigs() };
   }
 
   #findKey(keyId: string): Promise<KeyRecord | null> {

@@ -5,6 +5,7 @@ import {
   AppError,
   type DueDelivery,
   type LaneId,
+  noTracer,
   type SendOutcome,
   StoreError,
   type TenantId,
@@ -29,7 +30,7 @@ function scene({ read = async () => config, open = async () => account() }: Give
   const clock = new VirtualClock();
   const sent = recordingCounter('none');
   const channels = new AccountChannels({
-    ...{ clock, sent, egress: { send: async () => ({ status: 200, headers: {} }) } },
+    ...{ clock, sent, tracer: noTracer, egress: { send: async () => ({ status: 200, headers: {} }) } },
     accounts: { get: read },
     openAccounts: { of: open },
   });

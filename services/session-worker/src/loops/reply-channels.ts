@@ -12,6 +12,7 @@ import {
   type SendGate,
   type SentReply,
   StoreError,
+  type Tracer,
 } from '@turnkeeper/core';
 import type { Egress } from '@turnkeeper/platform/egress';
 
@@ -20,6 +21,7 @@ export interface AccountChannelsOptions {
   readonly openAccounts: Pick<OpenAccounts, 'of'>;
   readonly egress: Pick<Egress, 'send'>;
   readonly clock: Clock;
+  readonly tracer: Tracer;
   /** Requests that left. */
   readonly sent: Counter;
 }
@@ -42,7 +44,7 @@ export class AccountChannels implements ReplyChannels {
   }
 
   async send(delivery: DueDelivery, gate: SendGate, signal: AbortSignal): Promise<SentReply | null> {
-    const { egress, clock, sent } = this.#options;
+    const { egress, clock, tracer, sent } = this.#options;
     const { tenantId } = delivery.lane;
     const config = await this.#read(delivery, signal);
     if (config === null) return failed('unknown', 'account_not_found');
@@ -52,9 +54,17 @@ export class AccountChannels implements ReplyChannels {
     if (!(await gate.mayBegin())) return null;
     sent.inc();
     const http: HttpSender = {
-      send: (request) => egress.send(tenantId, { ...request, mayStart: gate.mayStillBegin }),
+      send: (request) => {
+        const headers =
+          span.traceparent === null ? request.headers : { ...request.headers, traceparent: span.traceparent };
+        return egress.send(tenantId, { ...request, headers, mayStart: gate.mayStillBegin });
+      },
     };
+    const span = tracer.start(`deliver ${config.channel}`, {
+      ...{ parent: delivery.traceparent, attributes: { deliveryId: delivery.messageId, attempt: delivery.attempt } },
+    });
     const outcome = await account.egress.send(delivery, { http, nowMs: clock.nowMs(), signal });
+    span.end(outcome.result === 'delivered' ? undefined : outcome.code);
     return { platform: config.channel, outcome };
   }
 
