@@ -157,7 +157,7 @@ export type { Counter, CrashPoints, Gauge, Histogram, LogFields, Logger } from '
 export type { KeyWrap } from './ports/sealing.ts';
 export type { ControlSignals, LaneLocks, LiveEvent, LiveStream, LockAnswer, WakeUp, WakeUps } from './ports/signals.ts';
 export type { TenantSlots } from './ports/slots.ts';
-export { noTracer, type Span, type SpanOptions, type Traceparent, type Tracer, traced } from './ports/tracing.ts';
+export { noTracer, type Span, type Traceparent, type Tracer, traced } from './ports/tracing.ts';
 export type { TranscriptEntry, TranscriptRequest, TranscriptStore } from './ports/transcripts.ts';
 export { DatabaseHealth } from './recovery/database-health.ts';
 export { Leadership } from './recovery/leadership.ts';
