@@ -55,6 +55,7 @@ const MEASURE_CLUSTER = {
   name: 'measure_cluster',
   text: `select (select coalesce(sum(l.queued), 0) from tk.tenant_load l)::double precision as queued,
       (select count(*) from tk.messages m where m.dstate in (0, 1, 4) and m.dstate = 4)::int as unknown,
+      (select count(*) from tk.lanes z where z.suspended)::int as suspended,
       (select extract(epoch from clock_timestamp() - min(m.at)) * 1000 from tk.messages m
         where m.dstate in (0, 1, 4) and m.dstate in (0, 1))::double precision as oldest_ms`,
 };
@@ -163,13 +164,16 @@ export class PostgresRepairStore implements RepairStore {
   }
 
   async measureCluster(): Promise<ClusterLoad> {
-    const [row] = await this.#database.query<{ queued: number; unknown: number; oldest_ms: number | null }>(
-      MEASURE_CLUSTER,
-      [],
-    );
+    const [row] = await this.#database.query<{
+      queued: number;
+      unknown: number;
+      suspended: number;
+      oldest_ms: number | null;
+    }>(MEASURE_CLUSTER, []);
     return {
       eventsQueued: row?.queued ?? 0,
       deliveriesUnknown: row?.unknown ?? 0,
+      lanesSuspended: row?.suspended ?? 0,
       deliveryOldestMs: row?.oldest_ms ?? null,
     };
   }

@@ -56,6 +56,8 @@ export interface TimelineEntry {
   readonly step: 'accepted' | 'claimed' | 'turn_ended' | 'settled' | 'delivery';
   /** The process that did it. */
   readonly node: BootId | null;
+  /** What people call that process; null once its row is gone. */
+  readonly nodeName: string | null;
   readonly turnId: TurnId | null;
   readonly attempt: number | null;
   /** Of the turn, of the run, or of the delivery. */

@@ -24,6 +24,7 @@ export interface ClusterLoad {
   /** Events that wait for a turn, as last measured per tenant. */
   readonly eventsQueued: number;
   readonly deliveriesUnknown: number;
+  readonly lanesSuspended: number;
   /** Age of the oldest reply that is not delivered and may still be; null when none is owed. */
   readonly deliveryOldestMs: number | null;
 }

@@ -60,11 +60,12 @@ export const RunQuerySchema = z.strictObject({
     .optional(),
 });
 
-/** What happened to an event, oldest first. `node` is the boot id of the process that did it. */
+/** What happened to an event, oldest first. `node` is the boot id of the process that did it, `nodeName` its name for people. */
 const TimelineEntrySchema = z.strictObject({
   at: InstantSchema,
   step: z.string(),
   node: z.string().optional(),
+  nodeName: z.string().optional(),
   turnId: z.string().optional(),
   attempt: z.int().optional(),
   status: z.string().optional(),

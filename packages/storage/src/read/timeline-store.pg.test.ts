@@ -45,6 +45,7 @@ describe('the timeline of an event', () => {
       { step: 'settled', status: 'ok', errorCode: null },
       { step: 'delivery', status: 'pending', attempt: 0, turnId: second.fence.turnId },
     ]);
+    expect(life?.entries.slice(1, -1).map(({ nodeName }) => nodeName)).toEqual([...Array(4).fill('w'), null]);
     const times = life?.entries.map(({ at }) => at.getTime()) ?? [];
     expect(times).toEqual(times.toSorted((a, b) => a - b));
   });

@@ -42,7 +42,11 @@ export class TimelineStore implements TimelineReads {
         ...settled(event),
         ...sends.map(delivery),
       ];
-      return { run: runOf(event), entries: entries.sort((a, b) => a.at.getTime() - b.at.getTime()) };
+      const boots = [...new Set(entries.flatMap(({ node }) => node ?? []))];
+      const rows = boots.length === 0 ? [] : await run(selectNames(this.#build, boots));
+      const names = new Map(rows.map((row) => [row.boot_id, row.name]));
+      const named = entries.map((entry) => ({ ...entry, nodeName: names.get(entry.node ?? '') ?? null }));
+      return { run: runOf(event), entries: named.sort((a, b) => a.at.getTime() - b.at.getTime()) };
     });
   }
 }
@@ -89,7 +93,13 @@ function selectSends(build: QueryBuilder, event: EventRow, turns: readonly TurnR
     .where('m.dstate', 'is not', null);
 }
 
+function selectNames(build: QueryBuilder, boots: readonly BootId[]) {
+  return build.selectFrom('tk.workers as w').select(['w.boot_id', 'w.name']).where('w.boot_id', 'in', boots);
+}
+
 type SendRow = RowOf<typeof selectSends>;
+
+type Nameless = Omit<TimelineEntry, 'nodeName'>;
 
 const NOTHING = {
   node: null,
@@ -101,11 +111,11 @@ const NOTHING = {
   errorCode: null,
 } as const;
 
-function accepted(event: EventRow): TimelineEntry {
+function accepted(event: EventRow): Nameless {
   return { ...NOTHING, step: 'accepted', at: event.accepted_at, node: event.accepted_by as BootId | null };
 }
 
-function turnEntries(turn: TurnRow, i: number): TimelineEntry[] {
+function turnEntries(turn: TurnRow, i: number): Nameless[] {
   const of = { ...NOTHING, node: turn.boot_id as BootId, turnId: turn.id as TurnId, attempt: i + 1 };
   return [
     { ...of, step: 'claimed', at: turn.started_at, reason: nameOf(TURN_REASON, turn.reason) },
@@ -119,7 +129,7 @@ function turnEntries(turn: TurnRow, i: number): TimelineEntry[] {
   ];
 }
 
-function running(event: EventRow): TimelineEntry[] {
+function running(event: EventRow): Nameless[] {
   if (!event.is_running || event.turn_started_at === null) return [];
   return [
     {
@@ -134,13 +144,13 @@ function running(event: EventRow): TimelineEntry[] {
   ];
 }
 
-function settled(event: EventRow): TimelineEntry[] {
+function settled(event: EventRow): Nameless[] {
   if (event.settled_at === null) return [];
   const { status, errorCode } = runOf(event);
   return [{ ...NOTHING, step: 'settled', at: event.settled_at, status, errorCode }];
 }
 
-function delivery(row: SendRow): TimelineEntry {
+function delivery(row: SendRow): Nameless {
   return {
     ...NOTHING,
     step: 'delivery',

@@ -2,7 +2,7 @@ import { type Timeline, TimelineSchema } from '@turnkeeper/protocol';
 import type { Command } from 'commander';
 import { callApi } from '../api.ts';
 import { addOutputFlag, dim, type OutputFormat, paint, print } from '../output.ts';
-import { shortId } from '../show.ts';
+import { shorten, shortId } from '../show.ts';
 import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
 
 /** `turnkeeper explain` */
@@ -24,6 +24,7 @@ type Entry = Timeline['data'][number];
 
 const SINCE_WIDTH = 10;
 const STEP_WIDTH = 34;
+const NODE_WIDTH = 24;
 
 /** A headline and one line per step: milliseconds since the one before, what happened, and where. */
 export function tell({ runId, sessionKey, status, data }: Timeline): string[] {
@@ -31,7 +32,8 @@ export function tell({ runId, sessionKey, status, data }: Timeline): string[] {
   const lines = data.map((entry, i) => {
     const before = data[i - 1];
     const since = before ? `+${Date.parse(entry.at) - Date.parse(before.at)} ms` : timeOf(entry.at);
-    const where = entry.node === undefined ? '' : dim(`on ${shortId(entry.node)}`);
+    const node = entry.nodeName === undefined ? shortId(entry.node ?? null) : shorten(entry.nodeName, NODE_WIDTH);
+    const where = node === '' ? '' : dim(`on ${node}`);
     return `${dim(since.padStart(SINCE_WIDTH + 2))}  ${stepOf(entry).padEnd(STEP_WIDTH)}  ${where}`.trimEnd();
   });
   const day = first ? dim(first.at.slice(0, 'YYYY-MM-DD'.length)) : '';

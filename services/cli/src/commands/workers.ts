@@ -18,7 +18,7 @@ export function registerWorkers(program: Command): void {
       { title: 'boot', of: (worker) => shortId(worker.bootId) },
       { title: 'kind', of: (worker) => worker.kind },
       { title: 'state', of: (worker) => (worker.leader ? `${worker.state}, leads` : worker.state) },
-      { title: 'partitions', of: (worker) => shorten(ranges(worker.partitions), 14) },
+      { title: 'partitions', of: (worker) => partitionsOf(worker.partitions) },
       { title: 'beat', of: (worker) => ago(worker.beatAt, nowMs), right: true },
     ],
     filters: [
@@ -26,4 +26,12 @@ export function registerWorkers(program: Command): void {
       { flag: '--state <state>', param: 'state', help: 'open (live or leaving), live, leaving, gone or dead' },
     ],
   });
+}
+
+const PARTITIONS_WIDTH = 32;
+
+/** All of them while they fit; else how many, and where they begin and end. */
+function partitionsOf(partitions: readonly number[]): string {
+  const all = ranges(partitions);
+  return all.length <= PARTITIONS_WIDTH ? all : `${partitions.length}: ${shorten(all, PARTITIONS_WIDTH)}`;
 }

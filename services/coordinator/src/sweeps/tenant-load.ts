@@ -21,6 +21,7 @@ export function tenantLoad({ metrics, repair }: TenantLoadOptions): Sweep {
   };
   const clusterQueued = metrics.gauge('events_queued');
   const unknown = metrics.gauge('deliveries_unknown');
+  const suspended = metrics.gauge('lanes_suspended');
   const oldestOwed = metrics.gauge('delivery_pending_oldest_seconds');
   return {
     name: 'tenant-load',
@@ -38,12 +39,13 @@ export function tenantLoad({ metrics, repair }: TenantLoadOptions): Sweep {
       const cluster = await repair.measureCluster();
       clusterQueued.set(cluster.eventsQueued);
       unknown.set(cluster.deliveriesUnknown);
+      suspended.set(cluster.lanesSuspended);
       oldestOwed.set((cluster.deliveryOldestMs ?? 0) / 1000);
       return {};
     },
     end: () => {
       clear();
-      for (const gauge of [clusterQueued, unknown, oldestOwed]) gauge.clear();
+      for (const gauge of [clusterQueued, unknown, suspended, oldestOwed]) gauge.clear();
     },
   };
 }

@@ -149,6 +149,7 @@ function entryAnswer(entry: TimelineEntry): Timeline['data'][number] {
     at: entry.at.toISOString(),
     step: entry.step,
     ...(entry.node === null ? {} : { node: entry.node }),
+    ...(entry.nodeName === null ? {} : { nodeName: entry.nodeName }),
     ...(entry.turnId === null ? {} : { turnId: formatId('trn', entry.turnId) }),
     ...(entry.attempt === null ? {} : { attempt: entry.attempt }),
     ...(entry.status === null ? {} : { status: entry.status }),
