@@ -6,6 +6,7 @@ import type { Counter, CrashPoints, Histogram, Logger } from '../ports/runtime.t
 import type { WakeUp, WakeUps } from '../ports/signals.ts';
 import { cleanText } from '../text.ts';
 import type { LaneBatches } from './lane-batches.ts';
+import { lastResort, longerWaitMs } from './last-resort.ts';
 import type { LaneEntry, Scheduler } from './scheduler.ts';
 import type { RunningAgentTurn, TurnEnd, Turns } from './turn.ts';
 import type { TurnStream } from './turn-stream.ts';
@@ -50,6 +51,7 @@ export interface LaneMetrics {
   /** By `status`. */
   readonly eventsSettled: Counter;
   readonly turnsTotal: Counter;
+  readonly commitsRefused: Counter;
   /** By `reason`. */
   readonly turnStartSeconds: Histogram;
   /** By `runtime` and `status`. */
@@ -96,10 +98,14 @@ const SKIPS_MAX = 3;
 export class LaneRunner {
   readonly #options: LaneRunnerOptions;
   #pipeline = 0;
-  #stopped = false;
+  readonly #stopping = new AbortController();
 
   constructor(options: LaneRunnerOptions) {
     this.#options = options;
+  }
+
+  get #stopped(): boolean {
+    return this.#stopping.signal.aborted;
   }
 
   /** Wake-ups of a partition that reached this worker, rightly or not. */
@@ -136,7 +142,7 @@ export class LaneRunner {
 
   /** Own death: every turn is aborted, nothing more is written or claimed. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopping.abort();
     this.#options.turns.endAll({ how: 'lost' });
     await this.#options.batches.close();
   }
@@ -300,13 +306,15 @@ export class LaneRunner {
     return { ...common, status: 'ok', reply, error: null, usage, owed };
   }
 
-  async #commit(entry: LaneEntry, turn: RunningAgentTurn, request: CommitRequest): Promise<'more' | 'done' | 'later'> {
+  async #commit(entry: LaneEntry, turn: RunningAgentTurn, wanted: CommitRequest): Promise<'more' | 'done' | 'later'> {
     const { batches, crashPoints } = this.#options;
     crashPoints.hit('commit.before');
-    const result = await batches.commit(entry, request);
+    const first = await batches.commit(entry, wanted);
+    const request = first === 'refused' ? lastResort(wanted) : wanted;
+    const result = first === 'refused' ? await this.#commitAtLast(entry, turn, request) : first;
     crashPoints.hit('commit.after');
     if (result === null) return 'done';
-    if (result === 'refused') return this.#refusedCommit(entry, turn, request);
+    if (result === 'given_up') return this.#handBack(turn.claimed, 'local_failure');
     if (result.result === 'stale') {
       this.#stale(turn.claimed, 'commit');
       return 'more';
@@ -315,15 +323,27 @@ export class LaneRunner {
     return result.more ? 'more' : 'done';
   }
 
-  /** The store refuses what this turn wants to write: it ends with an error instead; if that is refused too, by the poll. */
-  #refusedCommit(entry: LaneEntry, turn: RunningAgentTurn, request: CommitRequest) {
-    const { lane, fence } = turn.claimed;
-    this.#options.log.error({ laneId: lane.laneId, turnId: fence.turnId }, 'the store refuses what a turn writes');
-    if (request.status === 'error') return Promise.resolve('later' as const);
-    return this.#commit(entry, turn, {
-      ...request,
-      ...{ status: 'error', reply: null, error: { code: 'internal' }, usage: null, owed: null },
-    });
+  /**
+   * The store refuses what this turn wants to write, so it ends with an error that holds nothing of it. Refused even
+   * that, the turn is not run again: the commit is repeated, ever more seldom, until the store takes it, somebody else
+   * has ended the turn, or this worker may no longer claim the lane and gives it back.
+   */
+  async #commitAtLast(entry: LaneEntry, { claimed }: RunningAgentTurn, request: CommitRequest) {
+    const { batches, clock, ids, log, metrics } = this.#options;
+    const about = { tenantId: claimed.lane.tenantId, laneId: claimed.lane.laneId, turnId: claimed.fence.turnId };
+    this.#pipeline--;
+    try {
+      for (let waitMs = 0; ; waitMs = longerWaitMs(waitMs)) {
+        metrics.commitsRefused.inc();
+        log.error({ ...about, code: 'internal' }, 'the store refuses what a turn writes');
+        await clock.sleep(waitMs * (0.5 + ids.random() / 2), this.#stopping.signal);
+        if (waitMs > 0 && !this.#mayClaim(entry)) return 'given_up' as const;
+        const result = await batches.commit(entry, request);
+        if (result !== 'refused') return result;
+      }
+    } finally {
+      this.#pipeline++;
+    }
   }
 
   #committed(turn: RunningAgentTurn, request: CommitRequest, result: CommittedResult): void {

@@ -77,6 +77,10 @@ export const CATALOGUE = {
   claim_batch_size: { type: 'histogram', buckets: BATCH_ROWS, help: 'Lanes per claim.' },
   commit_batch_size: { type: 'histogram', buckets: BATCH_ROWS, help: 'Turns per commit.' },
   commit_duration_seconds: { type: 'histogram', buckets: FAST_SECONDS, help: 'Time of one commit batch.' },
+  commits_refused_total: {
+    type: 'counter',
+    help: 'Commits of turns whose row the store refused, each repetition too. Anything but 0 is a fault: see the log.',
+  },
   stale_fence_total: {
     type: 'counter',
     labels: ['at'],

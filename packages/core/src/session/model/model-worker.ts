@@ -67,6 +67,7 @@ export class ModelWorker {
       crashPoints: { hit: () => undefined },
       metrics: {
         ...{ staleFences: counter, eventsSettled: counter, turnsTotal: counter, activations: counter },
+        ...{ commitsRefused: counter },
         ...{ turnStartSeconds: histogram, turnSeconds: histogram },
       },
     });
