@@ -17,6 +17,8 @@ export type SessionId = Brand<'session'>;
 /** A message and its delivery share one UUID: `msg_X` and `dlv_X`. */
 export type MessageId = Brand<'message'>;
 export type BootId = Brand<'boot'>;
+/** A question of a turn to a person. */
+export type InputId = Brand<'input'>;
 
 /** Where a lane's rows stand: every statement about a lane names all three. */
 export interface LaneRef {

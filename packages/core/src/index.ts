@@ -43,6 +43,7 @@ export {
   digestId,
   type EventId,
   formatId,
+  type InputId,
   isUuid,
   type KeyRowId,
   type LaneId,
@@ -113,6 +114,7 @@ export type {
   OutboundResult,
 } from './ports/control.ts';
 export type { ClaimDue, DeliverySettlement, DeliveryStore, DueDelivery, OwnSend } from './ports/delivery.ts';
+export type { AnswerResult, AskRequest, InputStore, Question, ResolvedInput } from './ports/inputs.ts';
 export type { AcceptItem, AcceptResult, EventBody, IntakeStore, QueuedCount, Source } from './ports/intake.ts';
 export type {
   ClaimedEvent,

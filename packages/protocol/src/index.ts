@@ -53,6 +53,7 @@ export {
   ReferenceSchema,
   SessionKeySchema,
 } from './http/fields.ts';
+export { type InputAnswer, InputAnswerRequestSchema } from './http/inputs.ts';
 export {
   BODY_BYTES_MAX,
   IdempotencyKeySchema,

@@ -10,6 +10,7 @@ import {
   TenantBodySchema,
   TenantListSchema,
 } from './http/configuration.ts';
+import { InputAnswerRequestSchema, InputAnswerSchema } from './http/inputs.ts';
 import { MessageAnswerSchema, MessageRequestSchema } from './http/messages.ts';
 import { EventListSchema, LaneListSchema, PartitionListSchema, WorkerListSchema } from './http/operations.ts';
 import { ProblemSchema } from './http/problem.ts';
@@ -37,6 +38,8 @@ const WIRES = {
   eventList: EventListSchema,
   goodbye: GoodbyeSchema,
   history: HistorySchema,
+  inputAnswer: InputAnswerSchema,
+  inputAnswerRequest: InputAnswerRequestSchema,
   keyBody: KeyBodySchema,
   keyList: KeyListSchema,
   laneList: LaneListSchema,

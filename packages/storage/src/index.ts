@@ -4,6 +4,7 @@ export { TenantConfigStore } from './admin/tenant-config-store.ts';
 export { PostgresControlStore } from './control-store.ts';
 export { Database, openDatabase, type Role } from './database.ts';
 export { PostgresDeliveryStore } from './delivery-store.ts';
+export { PostgresInputStore } from './input-store.ts';
 export { type DatabaseReport, inspectDatabase } from './inspect.ts';
 export { PostgresIntakeStore } from './intake-store.ts';
 export { checkInvariants, type Violation } from './invariants.ts';

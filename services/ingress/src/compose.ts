@@ -72,6 +72,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     ids,
     announceEnd: announceEnd(told),
     announceControl: announceControl(told),
+    wakeLane: (lane) => links.wakeUps.wake(slots.partitionOf(lane.slot), [{ lane, ord: null }]),
   });
   const internal = { ...server, requestIdPrefix: `adm-${bootId.slice(-12)}` };
   const internalApp = createInternalApp(internal, kit.readiness, { ...stores.admin, access });
@@ -112,6 +113,7 @@ function openStores(config: IngressConfig, kit: Kit) {
     databases,
     intake: new storage.PostgresIntakeStore(databases.engine),
     control: new storage.PostgresControlStore(databases.engine),
+    inputs: new storage.PostgresInputStore(databases.engine),
     runs: new storage.RunStore(databases),
     timelines: new storage.TimelineStore(databases.api),
     sessions: new storage.SessionStore(databases.api),

@@ -16,6 +16,7 @@ export interface LaneParts {
   readonly lanes: core.LaneStore;
   readonly deliveries: core.DeliveryStore;
   readonly transcripts: core.TranscriptStore;
+  readonly inputs: core.InputStore;
   readonly agents: core.AgentConfigs;
   readonly accounts: core.AccountConfigs;
   readonly locks: core.LaneLocks;
@@ -82,7 +83,7 @@ function buildTurns(parts: TurnParts): core.Turns {
   const { historyMax, turnMsMax, inactiveMsMax } = parts.config;
   const runtimes = traces.runtimes(agentRuntimes({ egress, clock, metrics, historyMax, turnMsMax }));
   const options: core.RunAgentOptions = {
-    ...{ agents, runtimes, stream, clock, ids, log },
+    ...{ agents, runtimes, inputs: parts.inputs, stream, clock, ids, log },
     transcriptBefore: (turn) => transcripts.before(turn),
     onFirstText: (ms) => counts.firstTextSeconds.observe(ms / 1000),
   };

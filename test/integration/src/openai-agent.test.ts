@@ -71,6 +71,7 @@ function ask({ url, text = 'hello', entries = [], egress = open, ...over }: Aske
   const emitted: string[] = [];
   const call: AgentCall = {
     ...{ turn: turnOf(text), config: configOf(url), tryNumber: 1, history: () => Promise.resolve(entries) },
+    input: async () => null,
     ...{ signal: new AbortController().signal, emit: (piece) => emitted.push(piece) },
     ...over,
   };
@@ -311,6 +312,7 @@ describe('a turn that runs a model', () => {
           ...{ clock: systemClock, egress: open, metrics, historyMax: HISTORY_MAX, turnMsMax: 30_000 },
         }),
         transcriptBefore: () => Promise.resolve([user('canary of history')]),
+        inputs: { ask: async () => 'stale', resolvedFor: async () => null },
         stream: new TurnStream(live, systemClock),
         clock: systemClock,
         ids: systemIds,

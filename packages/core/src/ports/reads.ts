@@ -1,4 +1,4 @@
-import type { AgentId, BootId, EventId, LaneRef, MessageId, SessionId, TenantId, TurnId } from '../ids.ts';
+import type { AgentId, BootId, EventId, InputId, LaneRef, MessageId, SessionId, TenantId, TurnId } from '../ids.ts';
 import type { DeliveryStatus, EventKind, RunStatus, TurnReason, TurnStatus } from '../states.ts';
 import type { Source } from './intake.ts';
 import type { ReplyBody } from './lane.ts';
@@ -23,6 +23,8 @@ export interface RunRecord {
   readonly sessionKey: string;
   readonly sessionId: SessionId | null;
   readonly turnId: TurnId | null;
+  /** The question that a `waiting` run waits for. */
+  readonly inputId?: InputId | undefined;
   readonly status: RunStatus;
   /** Turns that had it, the running one counted. */
   readonly attempts: number;

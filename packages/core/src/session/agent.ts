@@ -1,4 +1,5 @@
 import type { AgentConfig } from '../ports/configs.ts';
+import type { Question, ResolvedInput } from '../ports/inputs.ts';
 import type { ClaimedTurn, CommitRequest } from '../ports/lane.ts';
 import type { TranscriptEntry } from '../ports/transcripts.ts';
 
@@ -10,6 +11,8 @@ export interface AgentCall {
   readonly tryNumber: number;
   /** What the session holds before this turn, oldest first, valid for a model. Read once, when first asked for. */
   readonly history: () => Promise<readonly TranscriptEntry[]>;
+  /** What became of the question that this turn goes on from; null when it asked none. */
+  readonly input: () => Promise<ResolvedInput | null>;
   /** Aborts when nobody waits for the answer any more: stopped, fenced, too late, drained. */
   readonly signal: AbortSignal;
   /** Streams text. Every call counts as activity; after an abort it does nothing. */
@@ -20,6 +23,8 @@ export interface AgentReply {
   /** Empty = the agent has nothing to say: the run ends `no_reply`. */
   readonly text: string;
   readonly usage: CommitRequest['usage'];
+  /** The agent asks a person instead, and goes on, as a turn of its own, when that is resolved: the text is dropped. */
+  readonly ask?: Question;
 }
 
 /** A way to run agents. */

@@ -24,6 +24,7 @@ function scene(run: AgentRuntime['run'], get: () => Promise<AgentConfig | null> 
       ids,
       log: silentLogger,
       transcriptBefore: async () => [],
+      inputs: { ask: async () => 'stale' as const, resolvedFor: async () => null },
       onFirstText: (ms: number) => firstTextMs.push(ms),
     },
   };

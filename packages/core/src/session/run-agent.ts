@@ -1,6 +1,8 @@
 import type { Clock, Ids } from '../clock.ts';
 import { AppError, type RunErrorCode, StoreError } from '../errors.ts';
+import type { InputId, MessageId } from '../ids.ts';
 import type { AgentConfig, AgentConfigs, AgentRuntimeConfig } from '../ports/configs.ts';
+import type { InputStore, Question } from '../ports/inputs.ts';
 import type { ClaimedTurn } from '../ports/lane.ts';
 import type { Logger } from '../ports/runtime.ts';
 import type { TranscriptEntry } from '../ports/transcripts.ts';
@@ -13,6 +15,7 @@ export interface RunAgentOptions {
   readonly runtimes: Readonly<Record<AgentRuntimeConfig['kind'], AgentRuntime>>;
   /** What a turn's session holds before it, at most what a model may be given. @throws StoreError */
   readonly transcriptBefore: (turn: ClaimedTurn) => Promise<readonly TranscriptEntry[]>;
+  readonly inputs: Pick<InputStore, 'ask' | 'resolvedFor'>;
   readonly stream: TurnStream;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -40,7 +43,8 @@ export async function runAgent(turn: RunningAgentTurn, options: RunAgentOptions)
     turn.agentVersion = config.version;
     turn.runtime = config.runtime.kind;
     options.stream.started(claimed, config.version);
-    return { how: 'replied', reply: await tryAgent(turn, config, options) };
+    const said = await tryAgent(turn, config, options);
+    return said.ask !== undefined ? await ask(turn, said.ask, options) : { how: 'replied', reply: said };
   } catch (error) {
     // Not the agent's fault: the events go back to their queue.
     if (error instanceof StoreError && error.retryable) return { how: 'given_back', reason: 'local_failure' };
@@ -61,10 +65,12 @@ async function tryAgent(turn: RunningAgentTurn, config: AgentConfig, options: Ru
     options.stream.text(turn.claimed, turn.messageId, text);
   };
   const history = () => transcriptBefore(turn.claimed);
+  const { lane, resumeOf } = turn.claimed;
+  const input = async () => (resumeOf === null ? null : options.inputs.resolvedFor(lane, resumeOf));
   for (let tryNumber = 1; ; tryNumber++) {
     turn.active();
     try {
-      const call = { turn: turn.claimed, config, tryNumber, history, signal: turn.signal, emit };
+      const call = { turn: turn.claimed, config, tryNumber, history, input, signal: turn.signal, emit };
       return await runtimes[config.runtime.kind].run(call);
     } catch (error) {
       const mayPass = error instanceof AppError && error.retryable && !hasText && tryNumber < TRIES_MAX;
@@ -73,6 +79,16 @@ async function tryAgent(turn: RunningAgentTurn, config: AgentConfig, options: Ru
       await clock.sleep(fullMs * (0.5 + ids.random() / 2), turn.signal);
     }
   }
+}
+
+/** The turn's row ends with the question: nothing is left to be written. */
+async function ask({ claimed, signal }: RunningAgentTurn, question: Question, { inputs, ids }: RunAgentOptions) {
+  const { lane, fence } = claimed;
+  if (!signal.aborted) {
+    const made = { inputId: ids.next() as InputId, messageId: ids.next() as MessageId };
+    await inputs.ask({ lane, fence, ...made, question });
+  }
+  return { how: 'lost' } as const;
 }
 
 function failed(code: RunErrorCode): TurnEnd {
@@ -89,6 +105,7 @@ const RUN_ERROR_CODES: ReadonlySet<string> = new Set<RunErrorCode>([
   'agent_bad_response',
   'agent_error',
   'config_missing',
+  'input_expired',
   'egress_blocked',
 ]);
 

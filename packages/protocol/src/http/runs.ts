@@ -31,6 +31,8 @@ export const RunSchema = z.strictObject({
   sessionId: z.string().optional(),
   turnId: z.string().optional(),
   status: RunStatusSchema,
+  /** Of the question that a `waiting` run waits for: `POST /v1/inputs/{id}/answer`. */
+  inputId: z.string().optional(),
   attempts: z.int(),
   reply: z.strictObject({ text: z.string(), attachments: z.array(z.unknown()).optional() }).optional(),
   error: z.strictObject({ code: z.string() }).optional(),

@@ -16,3 +16,8 @@ select e.tenant_id, e.lane_id, e.id, 'events', 'resuming event that no resume is
 from tk.events e join tk.lanes l on l.slot = e.slot and l.tenant_id = e.tenant_id and l.id = e.lane_id
 where e.accepted_at >= $1 and e.state = 1 and l.resume_of is null and l.turn_id is null
   and l.last_activity_at < now() - interval '10 seconds'
+union all
+select e.tenant_id, e.lane_id, e.id, 'events', 'waiting event whose question is not open'
+from tk.events e join tk.lanes l on l.slot = e.slot and l.tenant_id = e.tenant_id and l.id = e.lane_id
+where e.accepted_at >= $1 and e.state = 2
+  and not exists (select 1 from tk.inputs i where i.slot = l.slot and i.tenant_id = l.tenant_id and i.id = l.waits_for and i.state = 'open')

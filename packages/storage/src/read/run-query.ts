@@ -2,6 +2,7 @@ import {
   AppError,
   EVENT_STATE,
   type EventId,
+  type InputId,
   type LaneId,
   type MessageId,
   type RunRecord,
@@ -28,7 +29,7 @@ export function laneOfEvent(from: ExpressionBuilder<EventTables, 'e'>) {
   return from
     .selectFrom('tk.lanes as z')
     .select(['z.key', 'z.agent_id', 'z.turn_id', 'z.turn_ords', 'z.session_id', 'z.boot_id', 'z.seq'])
-    .select(['z.turn_seq', 'z.turn_started_at', 'z.turn_reason'])
+    .select(['z.waits_for', 'z.turn_seq', 'z.turn_started_at', 'z.turn_reason'])
     .whereRef('z.slot', '=', 'e.slot')
     .whereRef('z.tenant_id', '=', 'e.tenant_id')
     .whereRef('z.id', '=', 'e.lane_id')
@@ -78,6 +79,7 @@ export function selectRuns(build: QueryBuilder) {
       'l.turn_id as lane_turn_id',
       'l.session_id as lane_session_id',
       'l.turn_started_at',
+      'l.waits_for',
       isRunning.as('is_running'),
       'r.id as reply_id',
       'r.seq as reply_seq',
@@ -97,6 +99,7 @@ export function runOf(row: RunRow): RunRecord {
     sessionKey: row.key,
     sessionId: (runs ? row.lane_session_id : row.session_id) as SessionId | null,
     turnId: (runs ? row.lane_turn_id : row.turn_id) as TurnId | null,
+    ...(row.state === EVENT_STATE.waiting && row.waits_for !== null && { inputId: row.waits_for as InputId }),
     status: runStatusOf(row.state, runs),
     attempts: row.attempts + (runs ? 1 : 0),
     reply: reply && {

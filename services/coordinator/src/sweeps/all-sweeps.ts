@@ -2,6 +2,7 @@ import type {
   Clock,
   ControlSignals,
   DatabaseHealth,
+  InputStore,
   Logger,
   OwnershipStore,
   RepairStore,
@@ -12,6 +13,7 @@ import { OwnerlessPartitions } from '@turnkeeper/core';
 import type { Metrics } from '@turnkeeper/platform/telemetry';
 import { deadProcesses } from './dead-processes.ts';
 import { deliveries } from './deliveries.ts';
+import { expiredInputs } from './expired-inputs.ts';
 import { falseDeaths } from './false-deaths.ts';
 import { lostTurns } from './lost-turns.ts';
 import { partitions } from './partitions.ts';
@@ -21,6 +23,7 @@ import { tenantLoad } from './tenant-load.ts';
 
 export interface AllSweepsOptions {
   readonly repair: RepairStore;
+  readonly inputs: Pick<InputStore, 'expire'>;
   readonly ownership: Pick<OwnershipStore, 'slotMap' | 'view'>;
   readonly health: DatabaseHealth;
   readonly signals: Pick<ControlSignals, 'sayGoodbye'>;
@@ -61,7 +64,10 @@ export function allSweeps(options: AllSweepsOptions): SweepGroup[] {
         }),
       ],
     },
-    { everyMs: 1_000, sweeps: [deliveries(options), falseDeaths({ ...options, takeovers, staleFences })] },
+    {
+      everyMs: 1_000,
+      sweeps: [deliveries(options), expiredInputs(options), falseDeaths({ ...options, takeovers, staleFences })],
+    },
     { everyMs: 2_000, sweeps: [tenantLoad(options)] },
     { everyMs: 60_000, sweeps: [retention(options)] },
   ];

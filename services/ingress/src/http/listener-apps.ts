@@ -7,6 +7,7 @@ import { registerAgents } from './agents.ts';
 import { type OwnConfigParts, ownDoor } from './config-door.ts';
 import { registerHealth, registerMetrics } from './health.ts';
 import { type HookParts, registerHooks } from './hooks.ts';
+import { type InputParts, registerInputs } from './inputs.ts';
 import { registerKeys } from './keys.ts';
 import { type MessageParts, registerMessages } from './messages.ts';
 import { type OutboundParts, registerOutbound } from './outbound.ts';
@@ -19,7 +20,14 @@ import { registerSessions, type SessionParts } from './sessions.ts';
 export function createPublicApp(
   server: HttpServerParts,
   readiness: Readiness,
-  parts: MessageParts & RunParts & HookParts & OwnConfigParts & SessionParts & SessionControlParts & OutboundParts,
+  parts: MessageParts &
+    RunParts &
+    HookParts &
+    OwnConfigParts &
+    SessionParts &
+    SessionControlParts &
+    OutboundParts &
+    InputParts,
 ): FastifyInstance {
   const app = createHttpServer(server);
   registerHealth(app, readiness);
@@ -33,6 +41,7 @@ export function createPublicApp(
   registerSessions(app, parts);
   registerSessionControl(app, parts);
   registerOutbound(app, parts);
+  registerInputs(app, parts);
   return app;
 }
 

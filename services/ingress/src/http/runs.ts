@@ -86,6 +86,7 @@ function runAnswer(run: RunRecord): Run {
     ...(run.sessionId === null ? {} : { sessionId: formatId('ses', run.sessionId) }),
     ...(run.turnId === null ? {} : { turnId: formatId('trn', run.turnId) }),
     status: run.status,
+    ...(run.inputId === undefined ? {} : { inputId: formatId('inp', run.inputId) }),
     attempts: run.attempts,
     ...(run.reply === null ? {} : { reply: replyOf(run.reply) }),
     ...(run.errorCode === null ? {} : { error: { code: run.errorCode } }),

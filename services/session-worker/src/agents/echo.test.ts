@@ -1,3 +1,4 @@
+import type { ResolvedInput } from '@turnkeeper/core';
 import { settled, VirtualClock } from '@turnkeeper/core/testing';
 import { describe, expect, it } from 'vitest';
 import { echoRuntime } from './echo.ts';
@@ -9,9 +10,11 @@ interface Ask {
   readonly fail?: number;
   readonly wordMs?: number;
   readonly tryNumber?: number;
+  /** Of the question that the turn goes on from. */
+  readonly resolved?: ResolvedInput;
 }
 
-function start({ text = 'a text', delayMs = 0, fail = 0, wordMs = 0, tryNumber = 1 }: Ask) {
+function start({ text = 'a text', delayMs = 0, fail = 0, wordMs = 0, tryNumber = 1, resolved }: Ask) {
   const clock = new VirtualClock();
   const abort = new AbortController();
   const emitted: string[] = [];
@@ -20,6 +23,7 @@ function start({ text = 'a text', delayMs = 0, fail = 0, wordMs = 0, tryNumber =
     config: agentOf({ kind: 'echo', delayMs, fail, wordMs }),
     tryNumber,
     history: () => Promise.reject(new Error('an echo needs no history')),
+    input: async () => resolved ?? null,
     signal: abort.signal,
     emit: (piece) => emitted.push(piece),
   });
@@ -83,4 +87,14 @@ describe('the echo runtime', () => {
       expect([end(), clock.sleeping]).toEqual(['failed', 0]);
     }
   });
+});
+
+it('asks when its text says so, replies the answer, and ends with an error when nobody answers', async () => {
+  const text = '[[ask 500ms What now?]]';
+  const ask = { kind: 'question', text: 'What now?', waitMs: 500 };
+  expect(await start({ text }).reply).toMatchObject({ text: '', ask });
+  const answered = { outcome: 'answered', answer: { text: 'go on' } } as const;
+  expect(await start({ text, resolved: answered }).reply).toEqual({ text: 'go on', usage: null });
+  const { reply } = start({ text, resolved: { outcome: 'expired', answer: null } });
+  await expect(reply).rejects.toMatchObject({ code: 'input_expired', retryable: false });
 });

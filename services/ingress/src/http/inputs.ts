@@ -1,0 +1,31 @@
+import { AppError, type InputId, type InputStore, type LaneRef, parseId } from '@turnkeeper/core';
+import { type InputAnswer, InputAnswerRequestSchema } from '@turnkeeper/protocol';
+import type { FastifyInstance } from 'fastify';
+import type { Access } from './access.ts';
+import { parseBody } from './requests.ts';
+
+export interface InputParts {
+  readonly access: Pick<Access, 'requires' | 'callerOf'>;
+  readonly inputs: Pick<InputStore, 'answer'>;
+  /** Tells a lane's owner that it has work. */
+  readonly wakeLane: (lane: LaneRef) => void;
+}
+
+/** `POST /v1/inputs/{id}/answer`: the first answer counts, and its turn goes on. */
+export function registerInputs(app: FastifyInstance, { access, inputs, wakeLane }: InputParts): void {
+  const guard = { onRequest: access.requires('messages:write') };
+  app.post<{ Params: { id: string } }>('/v1/inputs/:id/answer', guard, async (request): Promise<InputAnswer> => {
+    const { text } = parseBody(InputAnswerRequestSchema, request.body);
+    const { tenantId } = access.callerOf(request).tenant;
+    const inputId = parseId<InputId>(request.params.id, 'inp');
+    const answered = inputId === null ? null : await inputs.answer(tenantId, inputId, { text });
+    if (answered?.result === 'answered') {
+      wakeLane(answered.lane);
+      return { inputId: request.params.id, outcome: 'answered' };
+    }
+    if (answered?.result !== 'closed') {
+      throw new AppError({ code: 'not_found', message: 'no such question' });
+    }
+    throw new AppError({ code: 'input_closed', message: 'the question was answered, has expired or was withdrawn' });
+  });
+}
