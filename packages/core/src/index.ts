@@ -81,12 +81,14 @@ export type {
   AgentDraft,
   AgentRow,
   ConfigChange,
+  DeletionReceipt,
   KeyChange,
   KeyDraft,
   KeyRow,
   KeyWrites,
   NewKey,
   OperatorWrites,
+  PutTenantOptions,
   TenantDraft,
   TenantRow,
   TenantWrites,
@@ -154,7 +156,7 @@ export type {
   TimelineReads,
   WorkerRecord,
 } from './ports/reads.ts';
-export type { ClusterLoad, InterruptedTurn, RepairStore, TenantLoad } from './ports/repair.ts';
+export type { ClusterLoad, InterruptedTurn, RepairStore, TenantErasure, TenantLoad } from './ports/repair.ts';
 export type { Counter, CrashPoints, Gauge, Histogram, LogFields, Logger } from './ports/runtime.ts';
 export type { KeyWrap } from './ports/sealing.ts';
 export type { ControlSignals, LaneLocks, LiveEvent, LiveStream, LockAnswer, WakeUp, WakeUps } from './ports/signals.ts';

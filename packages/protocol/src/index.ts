@@ -39,10 +39,15 @@ export {
   KeyPolicySchema,
   KeySchema,
   NewKeySchema,
+  PutTenantQuerySchema,
   type Tenant,
   type TenantBody,
   TenantBodySchema,
   TenantListSchema,
+  type TenantPatch,
+  TenantPatchSchema,
+  type TenantReceipt,
+  TenantReceiptSchema,
   TenantSchema,
 } from './http/configuration.ts';
 export {

@@ -3,7 +3,12 @@ import { combineWakeUps, DatabaseHealth, Leadership } from '@turnkeeper/core';
 import { createProbeServer, type Kit, type Service } from '@turnkeeper/platform/process';
 import { storeGauges } from '@turnkeeper/platform/telemetry';
 import { openRedis, QueuedWakeUps } from '@turnkeeper/queue';
-import { PostgresInputStore, PostgresOwnershipStore, PostgresRepairStore } from '@turnkeeper/storage';
+import {
+  PostgresInputStore,
+  PostgresOwnershipStore,
+  PostgresRepairStore,
+  PostgresTenantErasure,
+} from '@turnkeeper/storage';
 import type { CoordinatorConfig } from './config.ts';
 import { CoordinatorService } from './coordinator-service.ts';
 import { Databases } from './databases.ts';
@@ -42,6 +47,7 @@ export async function compose(config: CoordinatorConfig, kit: Kit): Promise<Serv
   const groups = allSweeps({
     repair: new PostgresRepairStore(databases.sweeps),
     inputs: new PostgresInputStore(databases.sweeps),
+    erasure: new PostgresTenantErasure(databases.sweeps),
     ownership: new PostgresOwnershipStore(databases.sweeps),
     health,
     signals: new NatsControlSignals(bus),

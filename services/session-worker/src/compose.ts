@@ -26,11 +26,12 @@ export async function compose(config: SessionWorkerConfig, kit: Kit): Promise<Se
   const links = await openLinks(config, kit, (slot) => membership.partitionOf(slot));
   const lease = new core.Lease(clock, LEASE);
   const caps = new core.TenantCaps({
-    turnSlotsOf: async (tenantId) => (await stores.tenants.get(tenantId))?.limits.turnSlots ?? null,
+    turnSlotsOf: async (tenantId) => turnSlotsOf(await stores.tenants.get(tenantId)),
+    onKnown: () => scheduler.capsChanged(),
     clock,
     log: logger,
   });
-  const scheduler = new core.Scheduler({
+  const scheduler: core.Scheduler = new core.Scheduler({
     ...{ clock, slice: SLICE, deferMs: DEFER_MS, slotsMax: config.turnSlots, lanesMax: config.lanesMax },
     capOf: (tenantId) => caps.capOf(tenantId),
   });
@@ -115,4 +116,10 @@ async function openLinks(config: SessionWorkerConfig, kit: Kit, partitionOf: (sl
       metrics,
     }),
   };
+}
+
+/** Of a suspended tenant no turn starts; those that run end as they would. */
+function turnSlotsOf(tenant: core.TenantConfig | null): number | null {
+  if (tenant === null) return null;
+  return tenant.status === 'active' ? tenant.limits.turnSlots : 0;
 }

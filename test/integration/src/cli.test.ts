@@ -104,6 +104,21 @@ describe('chat', () => {
   });
 });
 
+test('tenants are created, suspended and let go on, and deleted with --yes', async () => {
+  const name = newName('tenant');
+  const made = await run(['tenants', 'create', name, '--output', 'json']);
+  const { key } = JSON.parse(made.out);
+  expect((await cluster.api('/v1/agents', { key })).status).toBe(200);
+  expect((await run(['tenants', 'create', name])).err).toContain('exists already');
+  expect((await run(['tenants', 'suspend', name])).code).toBe(0);
+  expect((await cluster.admin(`/admin/v1/tenants/${name}`)).json.status).toBe('suspended');
+  expect((await run(['tenants', 'unsuspend', name])).code).toBe(0);
+  expect((await cluster.admin(`/admin/v1/tenants/${name}`)).json.status).toBe('active');
+  expect((await run(['tenants', 'delete', name])).code).toBe(2);
+  const deleted = await run(['tenants', 'delete', name, '--yes', '--output', 'json']);
+  expect(JSON.parse(deleted.out).status).toBe('deleting');
+});
+
 describe('apply', () => {
   const yaml = (name: string, delayMs: number) => `apiVersion: turnkeeper/v1
 tenants:
@@ -141,6 +156,22 @@ tenants:
     expect(changed.out).toBe(
       `${name}\n  ~ agent main v2\n    - echo.delayMs: 0\n    + echo.delayMs: 5\n0 created, 1 updated, 3 unchanged\n`,
     );
+    expect((await cluster.api('/v1/agents', { key: env.CI_KEY })).json.data).toHaveLength(1);
+  });
+
+  test('with --dry-run changes nothing, and with --prune takes away what the file no longer names', async () => {
+    writeFileSync(join(folder, 'hook.key'), 'hook-secret\n');
+    const name = newName('tenant');
+    const env = { CI_KEY: `tk_${randomBytes(8).toString('hex')}_${randomBytes(20).toString('hex')}` };
+    const whole = file(yaml(name, 0));
+    const tried = await run(['apply', '-f', whole, '--dry-run'], '', env);
+    expect([tried.code, tried.out]).toEqual([0, expect.stringContaining('4 created, 0 updated, 0 unchanged\n')]);
+    expect((await run(['tenants', 'get', name])).code).toBe(1);
+    await run(['apply', '-f', whole], '', env);
+    const less = file(`apiVersion: turnkeeper/v1\ntenants:\n  - name: ${name}\n    accounts: []\n`);
+    expect((await run(['apply', '-f', less])).out).toBe('0 created, 0 updated, 1 unchanged\n');
+    const pruned = await run(['apply', '-f', less, '--prune']);
+    expect(pruned.out).toBe(`${name}\n  - account hook v1\n0 created, 0 updated, 1 unchanged, 1 deleted\n`);
     expect((await cluster.api('/v1/agents', { key: env.CI_KEY })).json.data).toHaveLength(1);
   });
 

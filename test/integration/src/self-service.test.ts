@@ -1,5 +1,5 @@
 /** Tenants manage their agents, accounts and keys, over HTTP on real stores and workers. */
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { type Database, openDatabase } from '@turnkeeper/storage';
 import { type ApiInit, type Cluster, startCluster, until } from '@turnkeeper/test-harness';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -219,4 +219,95 @@ test('operators do the same at their own door', async () => {
   const key = await operate('POST', `/admin/v1/keys${query}`, { body: { name, preset: 'owner' } });
   expect((await cluster.api('/v1/keys', { key: key.json.secret })).status).toBe(200);
   expect((await operate('DELETE', `/admin/v1/keys/${name}${query}`)).status).toBe(204);
+});
+
+describe('a tenant', () => {
+  const hook = {
+    channel: 'webhook',
+    options: { verify: 'hmac-sha256-header', header: 'x-signature', idHeader: 'x-id', template: '{{text}}' },
+    secrets: { secret: 'hook-secret' },
+  };
+
+  async function newTenant() {
+    const name = newName('tenant');
+    const agents = [{ name: 'main', runtime: 'echo' }];
+    const accounts = [{ name: 'in', agent: 'main', ...hook }];
+    const keys = [{ name: 'o', preset: 'owner' }];
+    const limits = { turnSlots: 7 };
+    const made = await operate('PUT', `/admin/v1/tenants/${name}`, { body: { agents, accounts, keys, limits } });
+    expect(made.status).toBe(201);
+    const key = made.json.changes.find((change: { kind: string }) => change.kind === 'key').secret;
+    return { name, key, id: made.json.id };
+  }
+
+  test('that is suspended is refused, its hooks settle refused, its queue waits; afterwards it goes on', async () => {
+    const { name, key } = await newTenant();
+    const say = (sessionKey: string, agentId = 'main') =>
+      send('POST', '/v1/messages', { key, body: { sessionKey, agentId, text: 'hi' } });
+    const slow = { name: 'slow', runtime: 'echo', echo: { delayMs: 4000 } };
+    expect((await send('POST', '/v1/agents', { key, body: slow })).status).toBe(201);
+    const first = (await say('k', 'slow')).json.runId;
+    await until(
+      'the first runs',
+      async () => (await send('GET', `/v1/runs/${first}`, { key })).json.status === 'running',
+    );
+    const second = (await say('k', 'slow')).json.runId;
+    const patched = await operate('PATCH', `/admin/v1/tenants/${name}`, { body: { status: 'suspended' } });
+    expect([patched.json.status, patched.json.limits.turnSlots]).toEqual(['suspended', 7]);
+    await until('refused', async () => {
+      const { status, json } = await send('GET', '/v1/runs', { key });
+      return status === 403 && json.code === 'tenant_suspended';
+    });
+    const url = `${cluster.ingress[0]?.url}/hooks/${name}.in`;
+    const body = JSON.stringify({ text: 'from outside' });
+    const headers = {
+      'content-type': 'application/json',
+      'x-signature': createHmac('sha256', 'hook-secret').update(body).digest('hex'),
+      'x-id': name,
+    };
+    const hooked = await fetch(url, { method: 'POST', body, headers });
+    expect(hooked.status).toBe(202);
+    const states = async () =>
+      (
+        await database.query<{ state: number; code: string | null }>(
+          {
+            name: 'states_of_tenant',
+            text: "select e.state, e.error ->> 'code' as code from tk.events e join tk.tenants t on t.id = e.tenant_id where t.name = $1 order by e.ord",
+          },
+          [name],
+        )
+      ).map(({ state, code }) => (code === null ? state : code));
+    await until('the running turn ends', async () => Number((await states())[0]) >= 10);
+    expect((await states()).slice(1)).toEqual([0, 'tenant_suspended']);
+    await operate('PATCH', `/admin/v1/tenants/${name}`, { body: { status: 'active' } });
+    await until(
+      'the second runs after all',
+      async () => (await send('GET', `/v1/runs/${second}`, { key })).json.status === 'ok',
+      30_000,
+    );
+  });
+
+  test('that is deleted is gone with all it had, and its receipt stays', async () => {
+    const { name, key, id } = await newTenant();
+    const sent = await send('POST', '/v1/messages', { key, body: { sessionKey: 'k', text: 'hi' } });
+    await until(
+      'answered',
+      async () => (await send('GET', `/v1/runs/${sent.json.runId}`, { key })).json.status === 'ok',
+    );
+    const asked = await operate('DELETE', `/admin/v1/tenants/${name}`);
+    expect([asked.status, asked.json.status, asked.json.tenantId]).toEqual([202, 'deleting', id]);
+    await until('refused', async () => (await send('GET', '/v1/runs', { key })).status === 403);
+    expect((await operate('PUT', `/admin/v1/tenants/${name}`, { body: {} })).json.code).toBe('cannot_change');
+    const receipt = await until(
+      'deleted',
+      async () => {
+        const { json } = await operate('GET', `/admin/v1/tenants/${id}/receipt`);
+        return json.status === 'deleted' ? json : null;
+      },
+      60_000,
+    );
+    expect(receipt.rows).toMatchObject({ events: 1, lanes: 1, tenants: 1 });
+    expect((await operate('GET', `/admin/v1/tenants/${name}`)).status).toBe(404);
+    await until('the key is nobody’s', async () => (await send('GET', '/v1/runs', { key })).status === 401);
+  });
 });

@@ -37,8 +37,9 @@ export interface TenantDraft {
   readonly name: string;
   /** Null keeps what it is. */
   readonly status: 'active' | 'suspended' | null;
-  readonly limits: TenantLimits;
-  readonly timeZone: string;
+  /** Null keeps what they are; the defaults of a new tenant. */
+  readonly limits: TenantLimits | null;
+  readonly timeZone: string | null;
   readonly keys: readonly KeyDraft[];
   readonly agents: readonly AgentDraft[];
   readonly accounts: readonly AccountDraft[];
@@ -165,12 +166,32 @@ export interface KeyWrites {
   getKey(tenantId: TenantId, reference: string): Promise<KeyRow | null>;
 }
 
+export interface PutTenantOptions {
+  readonly actor: Actor;
+  /** Say what would become of everything, and change nothing. No tokens are made. */
+  readonly dryRun?: boolean;
+  /** Lists whose other members go: agents and accounts are deleted, keys are revoked. */
+  readonly prune?: readonly ('keys' | 'agents' | 'accounts')[];
+}
+
+/** The deletion of a tenant: what was asked, and what was done when it is finished. */
+export interface DeletionReceipt {
+  readonly tenantId: TenantId;
+  readonly name: string;
+  readonly requestedBy: string;
+  readonly requestedAt: Date;
+  /** Null while rows are left. */
+  readonly finishedAt: Date | null;
+  /** Rows deleted so far, by table. */
+  readonly rows: Readonly<Record<string, number>>;
+}
+
 /** What only operators write: tenants with all their parts, and keys. As `TenantWrites`. */
 export interface OperatorWrites {
   /** The tenant and its parts, all or nothing. `tokens`: those that were made here, by key name; they cannot be read again. */
   putTenant(
     draft: TenantDraft,
-    actor: Actor,
+    options: PutTenantOptions,
   ): Promise<{ row: TenantRow; changes: readonly ConfigChange[]; tokens: ReadonlyMap<string, string> }>;
   /** `token`: the one that was made here. @throws AppError `config_invalid` when another key has this id */
   putKey(
@@ -180,4 +201,11 @@ export interface OperatorWrites {
   ): Promise<Written<KeyRow> & { token: string | null }>;
   listTenants(page: PageRequest): Promise<Page<TenantRow>>;
   getTenant(reference: string): Promise<TenantRow | null>;
+  /**
+   * Ends a tenant: from now on it is `deleting`, its keys and hooks work no more, and the leader deletes all it has.
+   * Again: the same receipt. Null: not there.
+   */
+  deleteTenant(reference: string, actor: Actor): Promise<DeletionReceipt | null>;
+  /** By public id, also when nothing else is left; by name the newest deletion. */
+  getReceipt(reference: string): Promise<DeletionReceipt | null>;
 }

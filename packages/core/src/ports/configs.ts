@@ -24,7 +24,7 @@ export interface TenantLimits {
 export interface TenantConfig {
   readonly tenantId: TenantId;
   readonly name: string;
-  /** Anything but `active` is answered 403 `tenant_suspended`; turns already accepted go on. */
+  /** Anything but `active` is answered 403 `tenant_suspended`, and no turn starts; turns that run end as they would. */
   readonly status: 'active' | 'suspended' | 'deleting';
   readonly limits: TenantLimits;
   readonly timeZone: string;

@@ -63,3 +63,9 @@ export interface RepairStore {
     readonly batch: number;
   }): Promise<Readonly<Record<string, number>>>;
 }
+
+/** Deletes what tenants leave that are `deleting`, bit by bit. Safe when repeated, and beside another leader. */
+export interface TenantErasure {
+  /** At most `rowsMax` rows of one table; `table` is `tenants` when that was the last of it. Null: nothing to do. @throws StoreError */
+  step(rowsMax: number): Promise<{ readonly tenantId: TenantId; readonly table: string; readonly rows: number } | null>;
+}

@@ -8,7 +8,9 @@ const acme = 'acme' as TenantId;
 function capsOf(slots: number | null | Error) {
   const clock = new VirtualClock();
   const reads: TenantId[] = [];
+  const told: string[] = [];
   const caps = new TenantCaps({
+    onKnown: () => told.push('known'),
     ...{ clock, log: silentLogger },
     turnSlotsOf: async (tenantId) => {
       reads.push(tenantId);
@@ -16,7 +18,7 @@ function capsOf(slots: number | null | Error) {
       return slots;
     },
   });
-  return { clock, caps, reads };
+  return { clock, caps, reads, told };
 }
 
 describe('what a tenant may use here', () => {
@@ -47,11 +49,22 @@ describe('what a tenant may use here', () => {
     expect(caps.capOf(acme)).toBe(1);
   });
 
-  it('is the default until the limit is known, and when it cannot be read', async () => {
-    const { caps } = capsOf(new Error('away'));
-    expect(caps.capOf(acme)).toBe(100);
+  it('is nothing until the limit is known, the default when it cannot be read, and says when it is known', async () => {
+    const { caps, told } = capsOf(new Error('away'));
+    expect(caps.capOf(acme)).toBe(0);
     await settled();
-    expect(caps.capOf(acme)).toBe(100);
+    expect([caps.capOf(acme), told]).toEqual([100, ['known']]);
+    await caps.refresh();
+    expect(told).toEqual(['known']);
+  });
+
+  it('is nothing while the tenant is suspended, also while Redis is away', async () => {
+    const { caps } = capsOf(0);
+    caps.capOf(acme);
+    await settled();
+    expect(caps.capOf(acme)).toBe(0);
+    caps.exchanged('away', 3);
+    expect(caps.capOf(acme)).toBe(0);
   });
 
   it('is read again for those in use, and forgotten for the idle', async () => {

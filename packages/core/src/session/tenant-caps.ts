@@ -3,25 +3,29 @@ import type { TenantId } from '../ids.ts';
 import type { Logger } from '../ports/runtime.ts';
 
 export interface TenantCapsOptions {
-  /** Turn slots of a tenant over the whole cluster; null when there is no such tenant. @throws StoreError */
+  /** Turn slots of a tenant over the whole cluster, 0 while it is suspended; null when there is no such tenant. @throws StoreError */
   readonly turnSlotsOf: (tenantId: TenantId) => Promise<number | null>;
+  /** A tenant that was not known here may take slots now. */
+  readonly onKnown: () => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Until a tenant's limit has been read, and when it cannot be: the default of surface §6. */
+/** When a tenant's limit cannot be read: the default of surface §6. */
 const SLOTS_DEFAULT = 100;
 /** A tenant that nobody asked about for so long is forgotten. */
 const IDLE_MS = 60_000;
 
 interface Tenant {
-  slots: number;
+  /** Null until it was read once: who knows whether the tenant is suspended. */
+  slots: number | null;
   askedMs: number;
 }
 
 /**
  * What each tenant may use on this worker of its turn slots in the cluster: its limit less what the others use; while
- * Redis is away an equal share. Never less than one, so that no tenant's lane waits for ever.
+ * Redis is away an equal share. Never less than one, so that no tenant's lane waits for ever; but none while it is
+ * suspended, or its limit was not read yet.
  */
 export class TenantCaps {
   readonly #options: TenantCapsOptions;
@@ -35,6 +39,7 @@ export class TenantCaps {
 
   capOf(tenantId: TenantId): number {
     const { slots } = this.#asked(tenantId);
+    if (slots === null || slots === 0) return 0;
     if (this.#others === 'away') return Math.max(1, Math.floor(slots / this.#liveWorkers));
     return Math.max(1, slots - (this.#others.get(tenantId) ?? 0));
   }
@@ -58,7 +63,7 @@ export class TenantCaps {
     const nowMs = this.#options.clock.monotonicMs();
     let tenant = this.#tenants.get(tenantId);
     if (tenant === undefined) {
-      tenant = { slots: SLOTS_DEFAULT, askedMs: nowMs };
+      tenant = { slots: null, askedMs: nowMs };
       this.#tenants.set(tenantId, tenant);
       void this.#read(tenantId, tenant);
     }
@@ -67,10 +72,13 @@ export class TenantCaps {
   }
 
   async #read(tenantId: TenantId, tenant: Tenant): Promise<void> {
+    const isNew = tenant.slots === null;
     try {
       tenant.slots = (await this.#options.turnSlotsOf(tenantId)) ?? SLOTS_DEFAULT;
     } catch (error) {
       this.#options.log.failed(error, { tenantId }, 'a tenant’s limits could not be read; the last ones hold');
+      tenant.slots ??= SLOTS_DEFAULT;
     }
+    if (isNew) this.#options.onKnown();
   }
 }

@@ -191,6 +191,20 @@ export const TenantBodySchema = z
   });
 export type TenantBody = z.infer<typeof TenantBodySchema>;
 
+/** What is left out stays; within `limits`, too. */
+export const TenantPatchSchema = z.strictObject({
+  status: z.enum(['active', 'suspended']).optional(),
+  limits: LimitsSchema.optional(),
+  timeZone: z.string().max(64).refine(isTimeZone, { error: 'no such IANA time zone' }).optional(),
+});
+export type TenantPatch = z.infer<typeof TenantPatchSchema>;
+
+/** `dryRun`: say what would become of everything. `prune`: of the lists in the body, what is not named goes. */
+export const PutTenantQuerySchema = z.strictObject({
+  dryRun: z.enum(['true', 'false']).optional(),
+  prune: z.enum(['true', 'false']).optional(),
+});
+
 /** What `turnkeeper apply -f` reads. */
 export const ConfigDocumentSchema = z
   .strictObject({
@@ -233,6 +247,18 @@ export const TenantSchema = z.strictObject({
   ...stamps,
 });
 export type Tenant = z.infer<typeof TenantSchema>;
+
+/** The deletion of a tenant; it can be read when nothing else of the tenant is left. */
+export const TenantReceiptSchema = z.strictObject({
+  tenantId: z.string(),
+  name: z.string(),
+  status: z.enum(['deleting', 'deleted']),
+  requestedBy: z.string(),
+  requestedAt: InstantSchema,
+  finishedAt: InstantSchema.optional(),
+  rows: z.record(z.string(), z.int()),
+});
+export type TenantReceipt = z.infer<typeof TenantReceiptSchema>;
 
 /** Secrets are write-only: answers name them, nothing more. */
 export const AgentSchema = z.strictObject({

@@ -42,7 +42,7 @@ describe('putTenant', () => {
       agents: [echoAgent('main'), modelAgent('gpt', { apiKey: 'sk-1' })],
       accounts: [hookAccount('deploys')],
     });
-    const first = await stage.operator.putTenant(draft, 'operator:test');
+    const first = await stage.operator.putTenant(draft, OPERATOR);
     expect(first.changes.map(({ kind, name, result }) => `${result} ${kind} ${name}`)).toEqual([
       'created tenant whole',
       'created key ci',
@@ -50,7 +50,7 @@ describe('putTenant', () => {
       'created agent gpt',
       'created account deploys',
     ]);
-    const again = await stage.operator.putTenant(draft, 'operator:test');
+    const again = await stage.operator.putTenant(draft, OPERATOR);
     expect(again.changes.map(({ result, fields }) => [result, fields])).toEqual(Array(5).fill(['unchanged', []]));
     expect(again.row).toEqual(first.row);
     expect(await audits(first.row.tenantId)).toHaveLength(5);
@@ -61,7 +61,7 @@ describe('putTenant', () => {
       agents: [echoAgent('main')],
       accounts: [hookAccount('good'), hookAccount('bad', { agent: 'nobody' })],
     });
-    await expect(stage.operator.putTenant(faulty, 'operator:test')).rejects.toThrow(
+    await expect(stage.operator.putTenant(faulty, OPERATOR)).rejects.toThrow(
       expect.objectContaining({
         code: 'config_invalid',
         fields: [{ pointer: '/accounts/1/agent', code: 'agent_not_found' }],
@@ -72,10 +72,9 @@ describe('putTenant', () => {
 
   it('keeps a suspension that the body does not speak of', async () => {
     await stage.tenant('held', { status: 'suspended' });
-    const { row, changes } = await stage.operator.putTenant(
-      tenantDraft('held', { timeZone: 'Asia/Tokyo' }),
-      'operator:o',
-    );
+    const { row, changes } = await stage.operator.putTenant(tenantDraft('held', { timeZone: 'Asia/Tokyo' }), {
+      actor: 'operator:o',
+    });
     expect(row.status).toBe('suspended');
     expect(changes[0]?.fields).toEqual([{ pointer: '/timeZone', before: 'UTC', after: 'Asia/Tokyo' }]);
   });
@@ -83,7 +82,7 @@ describe('putTenant', () => {
   it('makes one tenant when two make it at once', async () => {
     const puts = await Promise.all(
       Array.from({ length: 6 }, () =>
-        stage.operator.putTenant(tenantDraft('raced', { agents: [modelAgent('main', { apiKey: 'k' })] }), 'operator:o'),
+        stage.operator.putTenant(tenantDraft('raced', { agents: [modelAgent('main', { apiKey: 'k' })] }), OPERATOR),
       ),
     );
     expect(new Set(puts.map(({ row }) => row.tenantId)).size).toBe(1);
@@ -361,5 +360,39 @@ describe('configs', () => {
     await expect
       .poll(async () => (await stage.ownKeys.getKey(tenantId, 'k'))?.lastUsedAt, { timeout: 5_000 })
       .toBeInstanceOf(Date);
+  });
+});
+
+describe('putTenant with options', () => {
+  it('that only tries says what would happen, and leaves nothing', async () => {
+    const draft = tenantDraft('tried', { keys: [keyDraft('ci')], agents: [echoAgent('main')] });
+    const tried = await stage.operator.putTenant(draft, { ...OPERATOR, dryRun: true });
+    expect(tried.changes.map(({ result }) => result)).toEqual(['created', 'created', 'created']);
+    expect(tried.tokens.size).toBe(0);
+    expect(await stage.operator.getTenant('tried')).toBeNull();
+    const made = await stage.operator.putTenant(draft, OPERATOR);
+    const changed = tenantDraft('tried', { agents: [echoAgent('main', 5)] });
+    await stage.operator.putTenant(changed, { ...OPERATOR, dryRun: true, prune: ['keys'] });
+    expect((await stage.admin.getAgent(made.row.tenantId, 'main'))?.version).toBe(1);
+    expect(await audits(made.row.tenantId)).toHaveLength(3);
+  });
+
+  it('that prunes takes away what the lists do not name, and only of the lists that are asked for', async () => {
+    const parts = {
+      keys: [keyDraft('keep'), keyDraft('drop')],
+      agents: [echoAgent('main'), echoAgent('second')],
+      accounts: [hookAccount('a', { agent: 'second' })],
+    };
+    const tenantId = await stage.tenant('pruned', parts);
+    const less = tenantDraft('pruned', { keys: [keyDraft('keep')], agents: [echoAgent('main')] });
+    const first = await stage.operator.putTenant(less, { ...OPERATOR, prune: ['keys'] });
+    expect(first.changes.filter(({ result }) => result === 'deleted').map(({ name }) => name)).toEqual(['drop']);
+    expect((await stage.ownKeys.getKey(tenantId, 'drop'))?.revokedAt).not.toBeNull();
+    await expect(stage.operator.putTenant(less, { ...OPERATOR, prune: ['agents'] })).rejects.toMatchObject({
+      code: 'cannot_change',
+    });
+    await stage.operator.putTenant(less, { ...OPERATOR, prune: ['agents', 'accounts'] });
+    expect(await stage.admin.getAgent(tenantId, 'second')).toBeNull();
+    expect(await stage.admin.getAccount(tenantId, 'a')).toBeNull();
   });
 });

@@ -1,12 +1,14 @@
 import {
   type Actor,
   type ConfigChange,
+  type DeletionReceipt,
   encodeCursor,
   type Ids,
   type KeyDraft,
   type OperatorWrites,
   type Page,
   type PageRequest,
+  type PutTenantOptions,
   parseReference,
   type TenantDraft,
   type TenantId,
@@ -15,12 +17,14 @@ import {
 } from '@turnkeeper/core';
 import type { Database } from '../database.ts';
 import { pageOf } from '../read/page.ts';
-import { asTenant, type QueryBuilder, queryBuilder, type Run, runQuery } from '../read/queries.ts';
+import { asTenant, type QueryBuilder, queryBuilder, type Run, runQuery, triedAsTenant } from '../read/queries.ts';
 import type { Sealing, TenantSeal } from '../seal/sealing.ts';
 import { putAccount } from './accounts.ts';
 import { putAgent } from './agents.ts';
 import { below, type ChangeContext, vanished } from './change.ts';
+import { beginDeletion, receiptOf, selectReceipts } from './deletions.ts';
 import { putKey, type WrittenKey } from './keys.ts';
+import { pruneParts } from './prune.ts';
 import { placeOf } from './tenant-config-store.ts';
 import { changeTenant, insertTenant, selectTenants, tenantOf } from './tenants.ts';
 
@@ -49,18 +53,21 @@ export class OperatorConfigStore implements OperatorWrites {
     this.#options = options;
   }
 
-  async putTenant(draft: TenantDraft, actor: Actor): ReturnType<OperatorWrites['putTenant']> {
+  async putTenant(draft: TenantDraft, options: PutTenantOptions): ReturnType<OperatorWrites['putTenant']> {
     const prepared = await this.#prepare('name', draft.name);
     const { database } = this.#options;
-    const done = await asTenant(database, prepared.tenantId, async (run) => {
+    const work = async (run: Run) => {
       const { tenantId, dataKey } = prepared;
       await run(insertTenant(this.#build, { id: tenantId, name: draft.name, dataKey }));
       const [row] = await run(selectTenants(this.#build).where('t.name', '=', draft.name));
       // somebody made the tenant between the preparation and now: nothing was written yet
       if (row?.id !== tenantId) return null;
-      return this.#putParts(this.#contextOf(run, prepared, { actor }), draft);
-    });
-    return done ?? this.putTenant(draft, actor);
+      return this.#putParts(this.#contextOf(run, prepared, options), draft, options);
+    };
+    const done = options.dryRun
+      ? await triedAsTenant(database, prepared.tenantId, work)
+      : await asTenant(database, prepared.tenantId, work);
+    return done ?? this.putTenant(draft, options);
   }
 
   async putKey(tenantId: TenantId, draft: KeyDraft, options: WriteOptions): Promise<WrittenKey> {
@@ -87,6 +94,21 @@ export class OperatorConfigStore implements OperatorWrites {
     return row ? tenantOf(row) : null;
   }
 
+  async deleteTenant(reference: string, actor: Actor): Promise<DeletionReceipt | null> {
+    const tenant = await this.getTenant(reference);
+    if (tenant === null) return null;
+    const { database, ids } = this.#options;
+    const { tenantId } = tenant;
+    return asTenant(database, tenantId, (run) => beginDeletion({ run, build: this.#build, ids, tenantId, actor }));
+  }
+
+  async getReceipt(reference: string): Promise<DeletionReceipt | null> {
+    const named = parseReference(reference, 'ten');
+    if (named === null) return null;
+    const [row] = await runQuery(this.#options.database, selectReceipts(this.#build, named));
+    return row ? receiptOf(row) : null;
+  }
+
   async #prepare(by: 'id' | 'name', value: string): Promise<Prepared> {
     const { database, sealing, ids } = this.#options;
     const [row] = await runQuery(database, selectTenants(this.#build).where(`t.${by}`, '=', value));
@@ -101,14 +123,18 @@ export class OperatorConfigStore implements OperatorWrites {
   }
 
   /** In this order: accounts name agents. */
-  async #putParts(context: ChangeContext, draft: TenantDraft): ReturnType<OperatorWrites['putTenant']> {
+  async #putParts(
+    context: ChangeContext,
+    draft: TenantDraft,
+    { prune = [], dryRun = false }: PutTenantOptions,
+  ): ReturnType<OperatorWrites['putTenant']> {
     const { row, change } = await changeTenant(context, draft);
     const changes: ConfigChange[] = [change];
     const tokens = new Map<string, string>();
     for (const [i, key] of draft.keys.entries()) {
       const written = await below(`/keys/${i}`, () => putKey(context, key, this.#options.pepper));
       changes.push(written.change);
-      if (written.token !== null) tokens.set(key.name, written.token);
+      if (written.token !== null && !dryRun) tokens.set(key.name, written.token);
     }
     for (const [i, agent] of draft.agents.entries()) {
       changes.push((await below(`/agents/${i}`, () => putAgent(context, agent))).change);
@@ -116,6 +142,7 @@ export class OperatorConfigStore implements OperatorWrites {
     for (const [i, account] of draft.accounts.entries()) {
       changes.push((await below(`/accounts/${i}`, () => putAccount(context, account))).change);
     }
+    changes.push(...(await pruneParts(context, draft, prune)));
     return { row, changes, tokens };
   }
 }

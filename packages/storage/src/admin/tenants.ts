@@ -1,4 +1,5 @@
 import {
+  AppError,
   type ConfigChange,
   completeLimits,
   differencesOf,
@@ -48,9 +49,17 @@ export async function changeTenant(
   const query = selectTenants(build).where('t.id', '=', tenantId);
   const [known] = await run(query.forUpdate());
   if (!known) throw vanished();
+  if (known.status === 'deleting') {
+    throw new AppError({ code: 'cannot_change', message: 'The tenant is being deleted. Its name is free afterwards.' });
+  }
   const isNew = known.version === 0;
-  const wanted = { status: draft.status ?? known.status, limits: draft.limits, timeZone: draft.timeZone };
   const before = { status: known.status, limits: completeLimits(known.limits), timeZone: known.time_zone };
+  const { status, limits, timeZone } = draft;
+  const wanted = {
+    status: status ?? before.status,
+    limits: limits ?? before.limits,
+    timeZone: timeZone ?? before.timeZone,
+  };
   const fields = differencesOf(isNew ? {} : before, wanted);
   if (fields.length > 0) {
     const change = {

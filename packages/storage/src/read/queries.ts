@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { TenantId } from '@turnkeeper/core';
+import { AppError, type TenantId } from '@turnkeeper/core';
 import {
   type Compilable,
   DummyDriver,
@@ -43,6 +43,26 @@ export function runQuery<Row>(database: Database, query: Compilable<Row>): Promi
 export function asTenant<T>(database: Database, tenantId: TenantId, work: (run: Run) => Promise<T>): Promise<T> {
   return withSetting(database, ['tk.tenant', tenantId], work);
 }
+
+/** As `asTenant`, but nothing of it stays. @throws StoreError */
+export async function triedAsTenant<T>(
+  database: Database,
+  tenantId: TenantId,
+  work: (run: Run) => Promise<T>,
+): Promise<T> {
+  let done: { readonly value: T } | undefined;
+  try {
+    return await asTenant(database, tenantId, async (run) => {
+      done = { value: await work(run) };
+      throw new RolledBack({ code: 'internal', message: 'only tried' });
+    });
+  } catch (error) {
+    if (error instanceof RolledBack && done !== undefined) return done.value;
+    throw error;
+  }
+}
+
+class RolledBack extends AppError {}
 
 /** One transaction in which only the rows of these tenants exist. @throws StoreError */
 export function asTenants<T>(

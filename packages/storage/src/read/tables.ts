@@ -56,6 +56,15 @@ const apiKeys = {
   last_used_at: orNull(time),
 };
 
+const deletions = {
+  id: uuid,
+  name: text,
+  requested_by: text,
+  requested_at: orDefault(time),
+  finished_at: orNull(time),
+  rows: orDefault(json<Readonly<Record<string, number>>>()),
+};
+
 const agents = {
   id: uuid,
   tenant_id: uuid,
@@ -250,6 +259,7 @@ export const TABLES = {
   'tk.tenants': tenants,
   'tk.operator_keys': operatorKeys,
   'tk.api_keys': apiKeys,
+  'tk.deletions': deletions,
   'tk.agents': agents,
   'tk.agent_versions': agentVersions,
   'tk.accounts': accounts,

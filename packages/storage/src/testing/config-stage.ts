@@ -54,7 +54,7 @@ export class ConfigStage {
   }
 
   async tenant(name: string, over: Partial<TenantDraft> = {}): Promise<TenantId> {
-    const { row } = await this.operator.putTenant(tenantDraft(name, over), 'operator:test');
+    const { row } = await this.operator.putTenant(tenantDraft(name, over), { actor: 'operator:test' });
     return row.tenantId;
   }
 

@@ -28,17 +28,25 @@ export async function readDocument(file: ConfigFile, sources: SecretSources): Pr
   throw file.refuse([...faults, ...found]);
 }
 
-/** Puts each tenant: all of it or, when the server refuses, nothing of it; those before it stay. @throws CliError `failed` with line numbers */
+/**
+ * Puts each tenant: all of it or, when the server refuses, nothing of it; those before it stay. With `dryRun` nothing is
+ * changed; with `prune` what the lists of the file do not name goes. @throws CliError `failed` with line numbers
+ */
 export async function applyDocument(
   document: ConfigDocument,
-  door: { readonly url: string; readonly key: string },
+  door: { readonly url: string; readonly key: string; readonly dryRun: boolean; readonly prune: boolean },
   file: ConfigFile,
 ): Promise<AppliedTenant[]> {
   const applied: AppliedTenant[] = [];
+  const { url, key } = door;
+  const query = new URLSearchParams({
+    ...(door.dryRun && { dryRun: 'true' }),
+    ...(door.prune && { prune: 'true' }),
+  });
   for (const [i, tenant] of document.tenants.entries()) {
-    const path = `/admin/v1/tenants/${tenant.name}`;
+    const path = `/admin/v1/tenants/${tenant.name}?${query}`;
     try {
-      const { changes } = AnswerSchema.parse(await callApi({ ...door, method: 'PUT', path, body: tenant }));
+      const { changes } = AnswerSchema.parse(await callApi({ url, key, method: 'PUT', path, body: tenant }));
       applied.push({ tenant: tenant.name, changes });
     } catch (error) {
       if (!(error instanceof AppError) || error.fields.length === 0) throw error;

@@ -11,9 +11,16 @@ export function showChanges(applied: readonly AppliedTenant[]): string[] {
   return [...lines, summaryOf(applied.flatMap(({ changes }) => changes))];
 }
 
+const MARKS: Readonly<Record<ConfigChange['result'], string>> = {
+  created: paint('green', '+'),
+  updated: paint('yellow', '~'),
+  unchanged: ' ',
+  deleted: paint('red', '-'),
+};
+
 function linesOf({ kind, name, result, version, secret, fields }: ConfigChange): string[] {
   const isNew = result === 'created';
-  const mark = isNew ? paint('green', '+') : paint('yellow', '~');
+  const mark = MARKS[result];
   const head = `  ${mark} ${kind} ${name}${version === undefined ? '' : dim(` v${version}`)}`;
   const shown = secret === undefined ? [] : [`      ${paint('bold', secret)}  ${dim('shown this once')}`];
   return [head, ...shown, ...fields.flatMap((field) => fieldLines(field, isNew))];
@@ -34,5 +41,6 @@ function fieldLines(field: ConfigChange['fields'][number], isNew: boolean): stri
 
 function summaryOf(changes: readonly ConfigChange[]): string {
   const count = (result: ConfigChange['result']) => changes.filter((change) => change.result === result).length;
-  return dim(`${count('created')} created, ${count('updated')} updated, ${count('unchanged')} unchanged`);
+  const gone = count('deleted') === 0 ? '' : `, ${count('deleted')} deleted`;
+  return dim(`${count('created')} created, ${count('updated')} updated, ${count('unchanged')} unchanged${gone}`);
 }

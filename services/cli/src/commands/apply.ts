@@ -13,6 +13,8 @@ import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
 interface ApplyFlags extends TargetFlags {
   readonly file: string;
   readonly allowInlineSecrets?: boolean;
+  readonly dryRun?: boolean;
+  readonly prune?: boolean;
   readonly output: OutputFormat;
 }
 
@@ -22,6 +24,8 @@ export function registerApply(program: Command): void {
     .command('apply')
     .description('bring tenants, keys, agents and accounts to what a YAML file says; running it again changes nothing')
     .requiredOption('-f, --file <path>', 'the file; - reads standard input')
+    .option('--dry-run', 'say what would be changed, and change nothing')
+    .option('--prune', 'delete agents and accounts and revoke keys that the lists of the file do not name')
     .option('--allow-inline-secrets', 'secrets may stand in the file itself');
   addTargetFlags(addOutputFlag(command), 'operator').action(async (flags: ApplyFlags) => {
     const file = new ConfigFile(flags.file, await readText(flags.file));
@@ -32,9 +36,15 @@ export function registerApply(program: Command): void {
     };
     const document = await readDocument(file, sources);
     const door = (await resolveTarget(flags)).operator();
-    const applied = await applyDocument(document, door, file);
-    if (flags.output === 'table') for (const line of showChanges(applied)) print(line);
-    else printRows(applied, [], flags.output);
+    const applied = await applyDocument(
+      document,
+      { ...door, dryRun: flags.dryRun === true, prune: flags.prune === true },
+      file,
+    );
+    if (flags.output === 'table') {
+      for (const line of showChanges(applied)) print(line);
+      if (flags.dryRun === true) print('Nothing was changed: this was a dry run.');
+    } else printRows(applied, [], flags.output);
   });
 }
 

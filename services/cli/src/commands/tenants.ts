@@ -1,13 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '@turnkeeper/core';
 import { systemClock } from '@turnkeeper/platform/process';
-import { TenantSchema } from '@turnkeeper/protocol';
+import { TenantReceiptSchema, TenantSchema } from '@turnkeeper/protocol';
 import type { Command } from 'commander';
+import { z } from 'zod';
+import { callApi } from '../api.ts';
+import { CliError } from '../exit.ts';
+import { addOutputFlag, type OutputFormat, print, printOne } from '../output.ts';
 import { ago, shorten } from '../show.ts';
+import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
 import { registerNoun } from './nouns.ts';
 
 /** `turnkeeper tenants` */
 export function registerTenants(program: Command): void {
   const nowMs = systemClock.nowMs();
-  registerNoun(program, {
+  const noun = registerNoun(program, {
     noun: 'tenants',
     description: 'the customers of this cluster (operators)',
     door: 'operator',
@@ -23,4 +30,88 @@ export function registerTenants(program: Command): void {
     ],
     getBy: 'tenant',
   });
+  registerVerbs(noun);
+}
+
+interface VerbFlags extends TargetFlags {
+  readonly output: OutputFormat;
+  readonly yes?: boolean;
+  readonly wait?: boolean;
+}
+
+const CreatedSchema = z.looseObject({
+  changes: z.array(z.looseObject({ result: z.string(), secret: z.string().optional() })),
+});
+
+function registerVerbs(noun: Command): void {
+  addVerb(noun, 'create', 'make a tenant with an owner key, shown this once').action(create);
+  const setStatus = (status: 'active' | 'suspended') => async (name: string, flags: VerbFlags) => {
+    await callApi({ ...(await pathOf(name, flags)), method: 'PATCH', body: { status } });
+    print(`${name} is ${status} on every node within 5 s.`);
+  };
+  addVerb(noun, 'suspend', 'refuse its keys and hooks, start none of its turns').action(setStatus('suspended'));
+  addVerb(noun, 'unsuspend', 'let a suspended tenant go on').action(setStatus('active'));
+  addVerb(noun, 'delete', 'delete a tenant and all it has, for good')
+    .option('--yes', 'do it')
+    .option('--wait', 'until nothing is left')
+    .action(remove);
+}
+
+function addVerb(noun: Command, verb: string, description: string): Command {
+  const command = noun.command(verb).argument('<tenant>').description(description);
+  return addTargetFlags(addOutputFlag(command), 'operator');
+}
+
+async function pathOf(name: string, flags: VerbFlags) {
+  return { ...(await resolveTarget(flags)).operator(), path: `/admin/v1/tenants/${encodeURIComponent(name)}` };
+}
+
+async function create(name: string, flags: VerbFlags): Promise<void> {
+  const call = await pathOf(name, flags);
+  if (await isThere(call)) throw new CliError('failed', `${name} exists already.`);
+  const body = { keys: [{ name: 'owner', preset: 'owner' }] };
+  const { changes } = CreatedSchema.parse(await callApi({ ...call, method: 'PUT', body }));
+  const secret = changes.find((change) => change.secret !== undefined)?.secret ?? null;
+  printOne(
+    { tenant: name, key: secret },
+    [
+      { title: 'tenant', of: () => name },
+      { title: 'key', of: () => secret },
+    ],
+    flags.output,
+  );
+}
+
+async function isThere(call: Awaited<ReturnType<typeof pathOf>>): Promise<boolean> {
+  try {
+    await callApi(call);
+    return true;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'not_found') return false;
+    throw error;
+  }
+}
+
+const LOOK_EVERY_MS = 1_000;
+
+async function remove(name: string, flags: VerbFlags): Promise<void> {
+  if (flags.yes !== true)
+    throw new CliError('usage', `This deletes ${name} and all it has, for good: repeat it with --yes.`);
+  const call = await pathOf(name, flags);
+  let receipt = TenantReceiptSchema.parse(await callApi({ ...call, method: 'DELETE' }));
+  const { path } = await pathOf(receipt.tenantId, flags);
+  while (flags.wait === true && receipt.status === 'deleting') {
+    await sleep(LOOK_EVERY_MS);
+    receipt = TenantReceiptSchema.parse(await callApi({ ...call, path: `${path}/receipt` }));
+  }
+  const rows = Object.entries(receipt.rows).map(([table, count]) => `${count} ${table}`);
+  printOne(
+    receipt,
+    [
+      { title: 'tenant', of: () => `${receipt.name} (${receipt.tenantId})` },
+      { title: 'status', of: () => receipt.status },
+      { title: 'rows', of: () => rows.join(', ') },
+    ],
+    flags.output,
+  );
 }

@@ -6,6 +6,7 @@ import type {
   Logger,
   OwnershipStore,
   RepairStore,
+  TenantErasure,
   Tracer,
   WakeUps,
 } from '@turnkeeper/core';
@@ -19,11 +20,13 @@ import { lostTurns } from './lost-turns.ts';
 import { partitions } from './partitions.ts';
 import { retention } from './retention.ts';
 import type { SweepGroup } from './sweep.ts';
+import { tenantErasure } from './tenant-erasure.ts';
 import { tenantLoad } from './tenant-load.ts';
 
 export interface AllSweepsOptions {
   readonly repair: RepairStore;
   readonly inputs: Pick<InputStore, 'expire'>;
+  readonly erasure: TenantErasure;
   readonly ownership: Pick<OwnershipStore, 'slotMap' | 'view'>;
   readonly health: DatabaseHealth;
   readonly signals: Pick<ControlSignals, 'sayGoodbye'>;
@@ -69,6 +72,7 @@ export function allSweeps(options: AllSweepsOptions): SweepGroup[] {
       sweeps: [deliveries(options), expiredInputs(options), falseDeaths({ ...options, takeovers, staleFences })],
     },
     { everyMs: 2_000, sweeps: [tenantLoad(options)] },
+    { everyMs: 5_000, sweeps: [tenantErasure(options)] },
     { everyMs: 60_000, sweeps: [retention(options)] },
   ];
 }

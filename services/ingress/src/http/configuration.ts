@@ -8,6 +8,7 @@ import {
   type ConfigChange as Change,
   completeAgent,
   completeLimits,
+  type DeletionReceipt,
   formatId,
   type KeyDraft,
   type KeyRow,
@@ -26,6 +27,8 @@ import type {
   KeyBody,
   Tenant,
   TenantBody,
+  TenantPatch,
+  TenantReceipt,
 } from '@turnkeeper/protocol';
 import { DEFAULT_AGENT } from '../intake/targets.ts';
 
@@ -63,6 +66,25 @@ export function tenantDraft(body: Named<TenantBody>, accounts: readonly AccountD
     keys: (body.keys ?? []).map(keyDraft),
     agents: (body.agents ?? []).map(agentDraft),
     accounts,
+  };
+}
+
+export function patchedTenant({ name, limits: known }: TenantRow, patch: TenantPatch): TenantDraft {
+  const { status = null, limits, timeZone = null } = patch;
+  const merged = limits === undefined ? null : completeLimits({ ...known, ...limits });
+  return { name, status, limits: merged, timeZone, keys: [], agents: [], accounts: [] };
+}
+
+export function receiptAnswer(receipt: DeletionReceipt): TenantReceipt {
+  const { tenantId, name, requestedBy, requestedAt, finishedAt, rows } = receipt;
+  return {
+    tenantId: formatId('ten', tenantId),
+    name,
+    status: finishedAt === null ? 'deleting' : 'deleted',
+    requestedBy,
+    requestedAt: requestedAt.toISOString(),
+    ...(finishedAt === null ? {} : { finishedAt: finishedAt.toISOString() }),
+    rows: { ...rows },
   };
 }
 

@@ -10,6 +10,7 @@ import {
   type Clock,
   cleanJson,
   cleanText,
+  type HttpErrorCode,
   NAME_PATTERN,
   parseId,
   type Span,
@@ -79,7 +80,6 @@ async function take({ request, reply, parent }: HookCall, parts: HookParts): Pro
     parts.metrics.hook(account.channel, parsed.reason);
     throw parsed.error;
   }
-  if (tenant.status !== 'active') throw new AppError({ code: 'tenant_suspended', message: 'the tenant is suspended' });
   const [first] = await Promise.all(
     parsed.deliveries.map(({ event, dedupeKey }) =>
       accept({ tenant, account, event, dedupeKey, traceparent: parent }, parts),
@@ -136,7 +136,7 @@ async function accept(delivery: Delivery, parts: HookParts): Promise<Acceptance>
     idempotency: { scope: account.accountId, key: dedupeKey, bodyHash: ANY_BODY },
     traceparent,
     onQuota: 'store',
-    ...((await parts.rates.allows(tenant)) ? {} : { refusal: 'rate_limited' }),
+    ...(await refusalOf(tenant, parts)),
   });
   const ms = parts.clock.monotonicMs() - startedMs;
   parts.metrics.answered(acceptance, { door: 'hook', kind: 'message', platform: source.platform, ms });
@@ -153,15 +153,21 @@ async function findAccount(
     const tenantId = await accounts.locate(id);
     const [tenant, account] =
       tenantId === null ? [null, null] : await Promise.all([tenants.get(tenantId), accounts.get(tenantId, id)]);
-    if (tenant !== null && account !== null) return { tenant, account };
+    if (tenant !== null && tenant.status !== 'deleting' && account !== null) return { tenant, account };
     throw noHook();
   }
   const [tenantName = '', accountName = '', ...more] = reference.split('.');
   if (more.length > 0 || !NAME_PATTERN.test(tenantName) || !NAME_PATTERN.test(accountName)) throw noHook();
   const tenant = await tenants.byName(tenantName);
   const account = tenant === null ? null : await accounts.byName(tenant.tenantId, accountName);
-  if (tenant !== null && account !== null) return { tenant, account };
+  if (tenant !== null && tenant.status !== 'deleting' && account !== null) return { tenant, account };
   throw noHook();
+}
+
+/** Why the run ends `refused` at once. */
+async function refusalOf(tenant: TenantConfig, { rates }: HookParts): Promise<{ readonly refusal?: HttpErrorCode }> {
+  if (tenant.status !== 'active') return { refusal: 'tenant_suspended' };
+  return (await rates.allows(tenant)) ? {} : { refusal: 'rate_limited' };
 }
 
 function rawRequest(request: FastifyRequest, clock: Clock): RawRequest {

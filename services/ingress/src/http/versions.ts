@@ -1,4 +1,4 @@
-import { AppError } from '@turnkeeper/core';
+import { AppError, StoreError } from '@turnkeeper/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** Says at which version the answer is, for a later `If-Match`. */
@@ -35,8 +35,10 @@ export async function changingFrom<Row extends { readonly version: number }, T>(
     try {
       return await change(row, isWanted ? [row.version] : []);
     } catch (error) {
-      const isRace = error instanceof AppError && error.code === 'version_conflict';
-      if (!isRace || asked !== undefined || tried === TRIES_MAX) throw error;
+      const isRace = error instanceof AppError && error.code === 'version_conflict' && asked === undefined;
+      // another change holds the row: nothing was written
+      const isBusy = error instanceof StoreError && error.failure === 'busy';
+      if (!(isRace || isBusy) || tried === TRIES_MAX) throw error;
     }
   }
 }

@@ -1,14 +1,31 @@
 import { type AccountDraft, AppError } from '@turnkeeper/core';
-import { LIST_LIMIT_DEFAULT, NameSchema, TenantBodySchema } from '@turnkeeper/protocol';
+import {
+  LIST_LIMIT_DEFAULT,
+  NameSchema,
+  PutTenantQuerySchema,
+  TenantBodySchema,
+  TenantPatchSchema,
+} from '@turnkeeper/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
-import { accountDraft, changeAnswer, keptSecrets, tenantAnswer, tenantDraft } from '../configuration.ts';
+import {
+  accountDraft,
+  changeAnswer,
+  keptSecrets,
+  patchedTenant,
+  receiptAnswer,
+  tenantAnswer,
+  tenantDraft,
+} from '../configuration.ts';
 import { found, NoQuerySchema, PageQuerySchema, pageAnswer, withName } from '../pages.ts';
 import { parseBody, parseQuery } from '../requests.ts';
 import { type AdminParts, actorOf } from './admin-parts.ts';
 
 const NamedTenantSchema = TenantBodySchema.safeExtend({ name: NameSchema });
 type NamedTenant = z.infer<typeof NamedTenantSchema>;
+
+/** What `?prune=true` looks at, when the body has it. */
+const LISTS = ['keys', 'agents', 'accounts'] as const;
 
 interface ByTenant {
   Params: { tenant: string };
@@ -18,16 +35,29 @@ interface ByTenant {
 export function registerTenants(app: FastifyInstance, parts: AdminParts): void {
   const { operator } = parts;
   app.put<ByTenant>('/admin/v1/tenants/:tenant', async (request, reply) => {
-    parseQuery(NoQuerySchema, request.query);
+    const { dryRun, prune } = parseQuery(PutTenantQuerySchema, request.query);
     const body = parseBody(NamedTenantSchema, withName(request.body, request.params.tenant));
     const draft = tenantDraft(body, await accountDrafts(body, parts));
-    const { row, changes, tokens } = await operator.putTenant(draft, await actorOf(request, parts));
+    const { row, changes, tokens } = await operator.putTenant(draft, {
+      actor: await actorOf(request, parts),
+      dryRun: dryRun === 'true',
+      prune: prune === 'true' ? LISTS.filter((list) => body[list] !== undefined) : [],
+    });
     reply.code(changes[0]?.result === 'created' ? 201 : 200);
     const told = changes.map((change) =>
       changeAnswer(change, change.kind === 'key' ? tokens.get(change.name) : undefined),
     );
     return { ...tenantAnswer(row), changes: told };
   });
+  app.patch<ByTenant>('/admin/v1/tenants/:tenant', async (request) => {
+    parseQuery(NoQuerySchema, request.query);
+    const patch = parseBody(TenantPatchSchema, request.body);
+    const known = found(await operator.getTenant(request.params.tenant), 'not_found', 'tenant');
+    const actor = await actorOf(request, parts);
+    const { row, changes } = await operator.putTenant(patchedTenant(known, patch), { actor });
+    return { ...tenantAnswer(row), changes: changes.map((change) => changeAnswer(change)) };
+  });
+  registerDeletion(app, parts);
   app.get('/admin/v1/tenants', async (request) => {
     const { limit = LIST_LIMIT_DEFAULT, cursor } = parseQuery(PageQuerySchema, request.query);
     return pageAnswer(await operator.listTenants({ limit, cursor }), tenantAnswer);
@@ -35,6 +65,20 @@ export function registerTenants(app: FastifyInstance, parts: AdminParts): void {
   app.get<ByTenant>('/admin/v1/tenants/:tenant', async (request) => {
     parseQuery(NoQuerySchema, request.query);
     return tenantAnswer(found(await operator.getTenant(request.params.tenant), 'not_found', 'tenant'));
+  });
+}
+
+function registerDeletion(app: FastifyInstance, parts: AdminParts): void {
+  const { operator } = parts;
+  app.delete<ByTenant>('/admin/v1/tenants/:tenant', async (request, reply) => {
+    parseQuery(NoQuerySchema, request.query);
+    const receipt = await operator.deleteTenant(request.params.tenant, await actorOf(request, parts));
+    reply.code(202);
+    return receiptAnswer(found(receipt, 'not_found', 'tenant'));
+  });
+  app.get<ByTenant>('/admin/v1/tenants/:tenant/receipt', async (request) => {
+    parseQuery(NoQuerySchema, request.query);
+    return receiptAnswer(found(await operator.getReceipt(request.params.tenant), 'not_found', 'receipt'));
   });
 }
 
