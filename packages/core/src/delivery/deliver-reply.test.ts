@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { StoreError } from '../errors.ts';
 import type { AccountId, BootId, MessageId } from '../ids.ts';
 import type { ClaimDue, DeliverySettlement, DueDelivery, OwnSend } from '../ports/delivery.ts';
@@ -25,6 +25,7 @@ class Scene {
   isMine = true;
   canSend = true;
   accountRead: Promise<void> = Promise.resolve();
+  lookPause: Promise<void> = Promise.resolve();
   readonly busyLanes = new Set<string>();
   readonly deliverer: ReplyDeliverer;
 
@@ -49,7 +50,10 @@ class Scene {
         },
       },
       store: {
-        claimDue: async (_boot, due) => this.#claimDue(due),
+        claimDue: async (_boot, due) => {
+          await this.lookPause;
+          return this.#claimDue(due);
+        },
         settle: async (_boot, items) => {
           if (this.settleFails) throw unknown();
           this.settlements.push(...items);
@@ -102,6 +106,24 @@ function commit(scene: Scene, n: number, delivery: 'sending' | 'pending'): void 
   };
   scene.deliverer.committed(turn, request, { result: 'ok', seq: '8', more: false, finishedAt: new Date(0), delivery });
 }
+
+test('a wake-up that comes while due replies are looked for is kept for the next look', async () => {
+  const scene = new Scene();
+  const [looked, stop] = [Promise.withResolvers<void>(), new AbortController()];
+  scene.lookPause = looked.promise;
+  const running = scene.deliverer.run(stop.signal);
+  await settled();
+  scene.deliverer.lookNow();
+  looked.resolve();
+  await settled();
+  // what the look under way did not see: a reply of a partition that was taken meanwhile
+  scene.pending.push(rowOf(1));
+  await scene.clock.advance(1000);
+  expect(scene.sends).toHaveLength(1);
+  stop.abort();
+  await scene.clock.advance(1000);
+  await running;
+});
 
 describe('a committed reply', () => {
   it('is sent at once when the commit inserted it as being sent, and recorded', async () => {

@@ -13,7 +13,7 @@ import { TurnStream } from './turn-stream.ts';
 const bootId = '00000000-0000-7000-8000-00000000000b' as BootId;
 
 /** A worker with one lane whose commits the store refuses as long as the test says. */
-function worker() {
+function worker(text = 'hello') {
   const [clock, ids, claimed] = [new VirtualClock(), new SeededIds(), turnOf(1)];
   const seen = { asked: 0, claims: 0, refused: 0, handedBack: 0, commits: [] as CommitRequest[] };
   const state = { refuses: true, owner: true };
@@ -42,7 +42,7 @@ function worker() {
     ...{ clock, ids, turnMsMax: 1e9, inactiveMsMax: 1e9 },
     answer: async () => {
       seen.asked += 1;
-      return { how: 'replied', reply: { text: 'hello', usage: { inputTokens: 1 } } };
+      return { how: 'replied', reply: { text, usage: { inputTokens: 1 } } };
     },
   });
   const goneBoots = () => new Set<BootId>();
@@ -107,4 +107,11 @@ test('a worker that ends waits for nothing', async () => {
   await runner.stop();
   await clock.advance(0);
   expect(clock.sleeping).toBe(0);
+});
+
+test('what no store can keep of a reply is replaced before it is committed', async () => {
+  const { clock, runner, seen } = worker('a\u0000b\ud800');
+  await clock.advance(0);
+  expect(seen.commits[0]?.reply).toEqual({ text: 'a\ufffdb\ufffd' });
+  await runner.stop();
 });

@@ -144,6 +144,17 @@ describe('send', () => {
     expect(asked).toEqual(['false', 'true']);
   });
 
+  it('ends an answer whose body trickles in with the time, so that its place is free again', async () => {
+    const { url } = await serve((_, response) => {
+      response.writeHead(200);
+      const trickle = setInterval(() => response.write('.'), 20);
+      response.once('close', () => clearInterval(trickle));
+    });
+    const out = egress({ perTenant: 1 });
+    expect((await out.send('t', post(url, 300))).status).toBe(200);
+    expect((await out.send('t', post(url, 300))).status).toBe(200);
+  });
+
   it('gives up when its caller does', async () => {
     const stop = new AbortController();
     const { url } = await serve(() => stop.abort());
