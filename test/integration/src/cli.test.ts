@@ -240,3 +240,24 @@ describe('explain', () => {
     expect((await run(['explain', eventId])).out).toBe(out);
   });
 });
+
+describe('sessions', () => {
+  test('are paused, spoken in, labelled, given back and deleted by their key', async () => {
+    const key = newName('session');
+    const { json } = await cluster.api('/v1/messages', { body: { sessionKey: key, text: 'hello' } });
+    await cluster.api(`/v1/runs/${json.runId}?wait=30`);
+    const ran = async (...args: string[]) => {
+      const { code, out, err } = await run(['sessions', ...args, '--output', 'json']);
+      expect([code, err]).toEqual([0, '']);
+      return out === '' ? null : JSON.parse(out);
+    };
+    expect(await ran('pause', key)).toMatchObject({ sessionKey: key, paused: true });
+    expect(await ran('outbound', key, 'a person here')).toMatchObject({ status: 'accepted' });
+    expect(await ran('label', key, `label of ${key}`)).toMatchObject({ label: `label of ${key}` });
+    expect((await ran('unpause', key)).paused).toBeUndefined();
+    const idle = await run(['sessions', 'stop', key]);
+    expect([idle.code, idle.err]).toEqual([1, expect.stringContaining('nothing_to_stop')]);
+    expect(await ran('delete', key)).toBeNull();
+    expect((await run(['sessions', 'get', key])).code).toBe(1);
+  });
+});
