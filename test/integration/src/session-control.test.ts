@@ -1,7 +1,8 @@
 /** Commands to conversations over HTTP, at any node, with a worker that runs their turns. */
 import { randomBytes, randomUUID } from 'node:crypto';
+import { type LaneRef, parseId, type SessionId } from '@turnkeeper/core';
 import { OutboundAnswerSchema, SessionControlSchema } from '@turnkeeper/protocol';
-import { checkInvariants, openDatabase } from '@turnkeeper/storage';
+import { checkInvariants, openDatabase, PostgresControlStore } from '@turnkeeper/storage';
 import { type Cluster, type FakePlatform, startCluster, startFakePlatform, until } from '@turnkeeper/test-harness';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
@@ -74,6 +75,30 @@ describe('stop', () => {
     await command(sessionKey, 'stop');
     const idle = await command(sessionKey, 'stop');
     expect([idle.status, idle.json.code]).toEqual([409, 'nothing_to_stop']);
+  });
+
+  test('is found out by the worker itself when no signal reaches it', async () => {
+    const sessionKey = randomUUID();
+    const [a, b] = [
+      await send({ sessionKey, agentId: 'slow' }),
+      await send({ sessionKey, agentId: 'slow', kind: 'wake' }),
+    ];
+    await runs(a);
+    const { json } = await cluster.admin('/admin/v1/lanes?tenant=test&limit=200');
+    const row = json.data.find((lane: { sessionKey: string }) => lane.sessionKey === sessionKey);
+    const tenantId = parseId<LaneRef['tenantId']>(row.tenantId, 'ten');
+    if (tenantId === null) throw new Error('no tenant');
+    const engine = openDatabase({ url: cluster.postgresUrl, role: 'tk_engine', poolMax: 1, applicationName: 'test' });
+    // the rows alone: nobody is told, nobody is woken
+    const stopped = await new PostgresControlStore(engine)
+      .control({
+        ...{ lane: { slot: row.slot, tenantId, laneId: row.laneId }, sessionId: null, command: 'stop', dedupe: null },
+        newSessionId: randomUUID() as SessionId,
+      })
+      .finally(() => engine.close());
+    expect(stopped.result).toBe('done');
+    await runs(b);
+    await command(sessionKey, 'stop');
   });
 });
 
