@@ -55,6 +55,8 @@ export {
   LIST_LIMIT_DEFAULT,
   limitParam,
   NameSchema,
+  NoQuerySchema,
+  PageQuerySchema,
   ReferenceSchema,
   SessionKeySchema,
 } from './http/fields.ts';
@@ -119,4 +121,5 @@ export {
   SessionSchema,
 } from './http/sessions.ts';
 export { type Activation, readActivation, WAKE_UP_LANES_MAX, writeActivation } from './jobs.ts';
+export { openApiDocument } from './openapi/document.ts';
 export { type StreamEvent, type StreamEventData, StreamEventSchema, type StreamEventType } from './stream.ts';

@@ -81,3 +81,9 @@ export const CursorParam = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,512}$/)
   .optional();
+
+/** Lists without filters. */
+export const PageQuerySchema = z.strictObject({ limit: limitParam(), cursor: CursorParam });
+
+/** Routes that take no query at all. */
+export const NoQuerySchema = z.strictObject({});

@@ -1,5 +1,6 @@
 import type { Readiness } from '@turnkeeper/platform/process';
 import type { Metrics } from '@turnkeeper/platform/telemetry';
+import { openApiDocument } from '@turnkeeper/protocol';
 import type { FastifyInstance } from 'fastify';
 
 /**
@@ -12,6 +13,12 @@ export function registerHealth(app: FastifyInstance, readiness: Readiness): void
     reply.code(readiness.phase === 'ready' ? 200 : 503);
     return { status: readiness.phase };
   });
+}
+
+/** `/openapi.json`: what this node answers. */
+export function registerOpenApi(app: FastifyInstance): void {
+  const document = openApiDocument();
+  app.get('/openapi.json', async () => document);
 }
 
 export function registerMetrics(app: FastifyInstance, metrics: Metrics): void {

@@ -5,7 +5,7 @@ import { registerAdmin } from './admin/admin.ts';
 import type { AdminParts } from './admin/admin-parts.ts';
 import { registerAgents } from './agents.ts';
 import { type OwnConfigParts, ownDoor } from './config-door.ts';
-import { registerHealth, registerMetrics } from './health.ts';
+import { registerHealth, registerMetrics, registerOpenApi } from './health.ts';
 import { type HookParts, registerHooks } from './hooks.ts';
 import { type InputParts, registerInputs } from './inputs.ts';
 import { registerKeys } from './keys.ts';
@@ -31,6 +31,7 @@ export function createPublicApp(
 ): FastifyInstance {
   const app = createHttpServer(server);
   registerHealth(app, readiness);
+  registerOpenApi(app);
   registerMessages(app, parts);
   registerRuns(app, parts);
   registerHooks(app, parts);

@@ -1,17 +1,11 @@
 import { AppError, type HttpErrorCode, type Page } from '@turnkeeper/core';
-import { CursorParam, limitParam } from '@turnkeeper/protocol';
-import { z } from 'zod';
 
 /** A list as callers see it. */
 export function pageAnswer<Row, Answer>(page: Page<Row>, answerOf: (row: Row) => Answer) {
   return { data: page.rows.map(answerOf), nextCursor: page.nextCursor, hasMore: page.nextCursor !== null };
 }
 
-/** Lists without filters. */
-export const PageQuerySchema = z.strictObject({ limit: limitParam(), cursor: CursorParam });
-
-/** Routes that take no query at all. */
-export const NoQuerySchema = z.strictObject({});
+export { NoQuerySchema, PageQuerySchema } from '@turnkeeper/protocol';
 
 /** The thing, or the answer for what is missing or another tenant's. */
 export function found<T>(thing: T | null, code: HttpErrorCode, what: string): T {

@@ -1,0 +1,127 @@
+import type { HttpErrorCode } from '@turnkeeper/core';
+import { z } from 'zod';
+import { HTTP_ERRORS } from '../errors.ts';
+import { ProblemSchema } from '../http/problem.ts';
+import type { Operation } from './operation.ts';
+import { OPERATIONS } from './operations.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The OpenAPI 3.1 document of the whole HTTP API, made from the table of operations and the schemas of the routes. */
+export function openApiDocument(): Json {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const operation of OPERATIONS) {
+    paths[operation.path] = { ...paths[operation.path], [operation.method]: operationOf(operation) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Turnkeeper',
+      version: '1',
+      description:
+        'One conversation, one turn at a time, in order, durable. `/admin/v1` and `/metrics` listen on a second, internal port.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      securitySchemes: {
+        tenantKey: { type: 'http', scheme: 'bearer', description: 'A key of a tenant: `tk_…`' },
+        operatorKey: { type: 'http', scheme: 'bearer', description: 'A key of an operator: `tkop_…`' },
+      },
+      schemas: { Problem: jsonSchema(ProblemSchema, 'output') },
+    },
+  };
+}
+
+function operationOf(operation: Operation): Json {
+  const { id, summary, door, body, answers } = operation;
+  const parameters = parametersOf(operation);
+  return {
+    operationId: id,
+    summary,
+    ...(door === 'open' || door === 'signature' || door === 'operator'
+      ? {}
+      : { description: `Needs the scope \`${door}\`.` }),
+    security: securityOf(door),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: { required: true, content: { 'application/json': { schema: jsonSchema(body, 'input') } } },
+    }),
+    responses: {
+      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerOf(operation, answer)])),
+      ...Object.fromEntries(problemsOf(operation)),
+    },
+  };
+}
+
+function securityOf(door: Operation['door']): Json[] {
+  if (door === 'open' || door === 'signature') return [];
+  return [door === 'operator' ? { operatorKey: [] } : { tenantKey: [] }];
+}
+
+function parametersOf({ path, query, versioned, idempotent, method }: Operation): Json[] {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  const inPath = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+  const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: !(schema as z.ZodType).safeParse(undefined).success,
+    schema: jsonSchema(schema as z.ZodType, 'input'),
+  }));
+  const header = (name: string) => ({ name, in: 'header', schema: { type: 'string' } });
+  const headers = [
+    ...(versioned && method !== 'get' ? [header('If-Match')] : []),
+    ...(idempotent ? [header('Idempotency-Key')] : []),
+  ];
+  return [...inPath, ...inQuery, ...headers];
+}
+
+function answerOf({ versioned }: Operation, answer: Operation['answers'][number] | undefined): Json {
+  const content = contentOf(answer ?? null);
+  const headers = versioned && answer !== null ? { headers: { ETag: { schema: { type: 'string' } } } } : {};
+  return { description: answer === null ? 'Done' : 'The answer', ...headers, ...(content && { content }) };
+}
+
+function contentOf(answer: z.ZodType | 'events' | 'text' | null): Json | null {
+  if (answer === null) return null;
+  if (answer === 'text') return { 'text/plain': { schema: { type: 'string' } } };
+  if (answer === 'events') return { 'text/event-stream': { schema: { type: 'string' } } };
+  return { 'application/json': { schema: jsonSchema(answer, 'output') } };
+}
+
+/** Any route may say these. */
+const ALWAYS: readonly HttpErrorCode[] = ['unsupported_param', 'store_unavailable', 'overloaded', 'draining'];
+const WITH_KEY: readonly HttpErrorCode[] = ['unauthenticated', 'key_expired', 'key_revoked'];
+const OF_TENANT: readonly HttpErrorCode[] = ['tenant_suspended', 'scope_missing', 'rate_limited'];
+const WITH_BODY: readonly HttpErrorCode[] = [
+  'invalid_json',
+  'invalid_field',
+  'unknown_field',
+  'missing_field',
+  'body_too_large',
+];
+
+/** One entry per status, naming its codes. */
+function problemsOf({ door, body, errors = [], path }: Operation): [string, Json][] {
+  if (door === 'open') return [['4XX', problem('Refused')]];
+  const codes = new Set([
+    ...ALWAYS,
+    ...(door === 'signature' ? (['signature_invalid', 'signature_stale'] as const) : WITH_KEY),
+    ...(door === 'signature' || door === 'operator' ? [] : OF_TENANT),
+    ...(body ? WITH_BODY : []),
+    ...(path.includes('{tenant}') || door === 'operator' || door === 'signature' ? (['not_found'] as const) : []),
+    ...errors,
+  ]);
+  const byStatus = Map.groupBy(codes, (code) => String(HTTP_ERRORS[code].status));
+  return [...byStatus].map(([status, names]) => [status, problem(names.map((name) => `\`${name}\``).join(', '))]);
+}
+
+function problem(description: string): Json {
+  return { description, content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } };
+}
+
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+  return rest;
+}

@@ -1,0 +1,23 @@
+import type { HttpErrorCode, Scope } from '@turnkeeper/core';
+import type { z } from 'zod';
+
+/** A route as the document tells it. */
+export interface Operation {
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  /** With `{parameters}`. */
+  readonly path: string;
+  readonly id: string;
+  readonly summary: string;
+  /** What opens it: a scope of a tenant's key, an operator's key, nothing, or a signature that the account's channel checks. */
+  readonly door: Scope | 'operator' | 'open' | 'signature';
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  /** Statuses of success. Null: no JSON body. */
+  readonly answers: Readonly<Record<number, z.ZodType | 'events' | 'text' | null>>;
+  /** Beyond those that every route of its kind may answer. */
+  readonly errors?: readonly HttpErrorCode[];
+  /** Answers carry an `ETag`; with `If-Match` late changes are refused. */
+  readonly versioned?: true;
+  /** Takes an `Idempotency-Key`. */
+  readonly idempotent?: true;
+}
