@@ -51,9 +51,7 @@ export {
   TenantSchema,
 } from './http/configuration.ts';
 export {
-  CursorParam,
   LIST_LIMIT_DEFAULT,
-  limitParam,
   NameSchema,
   NoQuerySchema,
   PageQuerySchema,

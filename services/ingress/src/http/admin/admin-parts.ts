@@ -31,14 +31,14 @@ export async function actorOf(request: FastifyRequest, { access }: AdminParts): 
 }
 
 const InTenant = { tenant: ReferenceSchema.optional() };
-export const InTenantSchema = NoQuerySchema.extend(InTenant);
+const InTenantSchema = NoQuerySchema.extend(InTenant);
 const PageInTenantSchema = PageQuerySchema.extend(InTenant);
 
 /**
  * The query of a route below one tenant, and that tenant.
  * @throws AppError `missing_field` without `?tenant=`, `not_found` for one that is not there
  */
-export async function queryInTenant<Schema extends z.ZodType<{ readonly tenant?: string | undefined }>>(
+async function queryInTenant<Schema extends z.ZodType<{ readonly tenant?: string | undefined }>>(
   request: FastifyRequest,
   schema: Schema,
   { operator }: AdminParts,
