@@ -2,7 +2,7 @@ import { documentConfig } from '../packages/platform/src/config/index.ts';
 import { localServicesTable } from '../packages/platform/src/local-services/index.ts';
 import { processTable } from '../packages/platform/src/process/index.ts';
 import { documentMetrics } from '../packages/platform/src/telemetry/index.ts';
-import { errorsPage, openApiDocument } from '../packages/protocol/src/index.ts';
+import { errorsPage, openApiDocument, streamingPage } from '../packages/protocol/src/index.ts';
 import { cliTable, demoTable } from '../services/cli/src/config.ts';
 import { coordinatorTable } from '../services/coordinator/src/config.ts';
 import { ingressTable } from '../services/ingress/src/config.ts';
@@ -20,6 +20,7 @@ export function generatedPages(): GeneratedPage[] {
     { path: 'docs/metrics.md', text: metricsPage() },
     { path: 'docs/errors.md', text: errorsPage() },
     { path: 'docs/openapi.json', text: `${JSON.stringify(openApiDocument(), null, 2)}\n` },
+    { path: 'docs/streaming.md', text: streamingPage() },
   ];
 }
 

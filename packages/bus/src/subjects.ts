@@ -22,3 +22,8 @@ export function stopTurnSubject(prefix: string, tenantId: TenantId | '*'): strin
 export function goodbyeSubject(prefix: string): string {
   return `${prefix}.worker.goodbye`;
 }
+
+/** Readers that join in mid-turn ask for the text so far. */
+export function snapshotSubject(prefix: string): string {
+  return `${prefix}.lane.snapshot`;
+}

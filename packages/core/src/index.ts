@@ -159,8 +159,18 @@ export type {
 export type { ClusterLoad, InterruptedTurn, RepairStore, TenantErasure, TenantLoad } from './ports/repair.ts';
 export type { Counter, CrashPoints, Gauge, Histogram, LogFields, Logger } from './ports/runtime.ts';
 export type { KeyWrap } from './ports/sealing.ts';
-export type { ControlSignals, LaneLocks, LiveEvent, LiveStream, LockAnswer, WakeUp, WakeUps } from './ports/signals.ts';
+export type {
+  ControlSignals,
+  LaneLocks,
+  LiveEvent,
+  LiveStream,
+  LockAnswer,
+  Snapshots,
+  WakeUp,
+  WakeUps,
+} from './ports/signals.ts';
 export type { TenantSlots } from './ports/slots.ts';
+export type { DurableEvent, LaneHead, LanePage, PendingEvent, StreamReads } from './ports/streams.ts';
 export { noTracer, type Span, type Traceparent, type Tracer, traced } from './ports/tracing.ts';
 export type { TranscriptEntry, TranscriptRequest, TranscriptStore } from './ports/transcripts.ts';
 export { DatabaseHealth } from './recovery/database-health.ts';
@@ -193,4 +203,5 @@ export {
   WORKER_STATE,
   type WorkerStatus,
 } from './states.ts';
+export { inStreamOrder, STREAM_EVENTS, type StreamEventType } from './streams/event-types.ts';
 export { cleanJson, cleanText, hasUserInfo, isHeaderText, type TextRepairs } from './text.ts';

@@ -120,4 +120,11 @@ export {
 } from './http/sessions.ts';
 export { type Activation, readActivation, WAKE_UP_LANES_MAX, writeActivation } from './jobs.ts';
 export { openApiDocument } from './openapi/document.ts';
-export { type StreamEvent, type StreamEventData, StreamEventSchema, type StreamEventType } from './stream.ts';
+export {
+  type StreamEvent,
+  type StreamEventData,
+  StreamEventSchema,
+  type StreamQuery,
+  StreamQuerySchema,
+} from './stream.ts';
+export { streamingPage } from './streaming-page.ts';

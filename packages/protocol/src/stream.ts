@@ -1,20 +1,10 @@
 /** Stream events: the envelope of SSE answers (surface §4). */
+import { STREAM_EVENTS, type StreamEventType } from '@turnkeeper/core';
 import { z } from 'zod';
 import { InstantSchema } from './http/fields.ts';
 
-/** Types that a stream may carry today. Durable ones have a lane seq, which becomes the SSE id. */
-export const STREAM_EVENT_TYPES = [
-  'stream.open',
-  'stream.closing',
-  'event.accepted',
-  'run.settled',
-  'turn.started',
-  'turn.interrupted',
-  'message.delta',
-  'message.created',
-  'turn.finished',
-] as const;
-export type StreamEventType = (typeof STREAM_EVENT_TYPES)[number];
+/** In the order of the surface's table. */
+const STREAM_EVENT_TYPES = Object.keys(STREAM_EVENTS) as [StreamEventType, ...StreamEventType[]];
 
 export const StreamEventSchema = z.strictObject({
   v: z.literal(1),
@@ -33,7 +23,18 @@ export type StreamEvent = z.infer<typeof StreamEventSchema>;
 
 /** `data` of each type. Deltas: `offset` counts UTF-16 units from the start of the part. */
 export interface StreamEventData {
-  readonly 'stream.open': { readonly headSeq: number | null };
+  /** `replayFrom`: what comes is what changed after this seq. Both null for the stream of a run. */
+  readonly 'stream.open': { readonly replayFrom?: number | null; readonly headSeq: number | null };
+  readonly 'stream.replayed': {
+    readonly replayedTo: number;
+    readonly pending: readonly {
+      readonly eventId: string;
+      readonly runId: string;
+      readonly clientId?: string;
+      readonly position: number;
+    }[];
+  };
+  readonly 'stream.reset': { readonly reason: 'cursor_unknown'; readonly headSeq: number };
   readonly 'stream.closing': {
     readonly reason: 'drain' | 'slow_consumer' | 'revoked' | 'lifetime';
     readonly reconnectAfterMs: number;
@@ -57,6 +58,7 @@ export interface StreamEventData {
     readonly runIds: readonly string[];
     readonly reason: string;
   };
+  readonly 'turn.snapshot': { readonly messageId: string; readonly parts: readonly unknown[] };
   readonly 'turn.interrupted': { readonly reason: string; readonly willResume: boolean };
   readonly 'message.delta': {
     readonly messageId: string;
@@ -71,5 +73,30 @@ export interface StreamEventData {
     readonly parts: readonly unknown[];
     readonly text: string;
   };
+  readonly 'notice.created': { readonly code: string; readonly text: string };
+  readonly error: { readonly code: string; readonly detail: string };
   readonly 'turn.finished': { readonly status: string; readonly usage?: Readonly<Record<string, number>> };
 }
+
+const SeqParam = z
+  .string()
+  .regex(/^[0-9]{1,15}$/)
+  .transform(Number)
+  .optional();
+
+/** What a reader may ask of a stream. The cursor has three names; `Last-Event-ID` goes before all. */
+export const StreamQuerySchema = z.strictObject({
+  after: SeqParam,
+  seq: SeqParam,
+  lastSeq: SeqParam,
+  agentId: z.string().min(1).max(64).optional(),
+  /** Types with commas: only these, and those that begin with `stream.`. */
+  types: z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.enum(STREAM_EVENT_TYPES)))
+    .optional(),
+  deltas: z.enum(['true', 'false']).optional(),
+  tools: z.enum(['none', 'names', 'full']).optional(),
+});
+export type StreamQuery = z.infer<typeof StreamQuerySchema>;

@@ -1,12 +1,10 @@
-import { connectBus, NatsControlSignals, NatsLiveStream, PartitionHints } from '@turnkeeper/bus';
+import { connectBus, NatsControlSignals, NatsLiveStream, NatsSnapshots, PartitionHints } from '@turnkeeper/bus';
 import { OpenAccounts } from '@turnkeeper/channels';
 import { AcceptMessage, combineWakeUps, QueuedEstimate } from '@turnkeeper/core';
 import type { Kit, Service } from '@turnkeeper/platform/process';
 import { storeGauges } from '@turnkeeper/platform/telemetry';
 import { openRedis, QueuedWakeUps, RedisRateLimits } from '@turnkeeper/queue';
-import * as storage from '@turnkeeper/storage';
 import type { IngressConfig } from './config.ts';
-import { Databases } from './databases.ts';
 import { Access } from './http/access.ts';
 import { jsonReader } from './http/json-body.ts';
 import { createInternalApp, createPublicApp } from './http/listener-apps.ts';
@@ -15,12 +13,10 @@ import { IngressService } from './ingress-service.ts';
 import { intakeMetrics } from './intake/intake-metrics.ts';
 import { Targets } from './intake/targets.ts';
 import { tracedIntake } from './intake/traced-intake.ts';
-import { IngressCount } from './node/ingress-count.ts';
-import { NodeRow } from './node/node-row.ts';
-import { SlotMap } from './node/slot-map.ts';
 import { announceControl, announceEnd } from './runs/announce-end.ts';
-import { RunStreams } from './runs/run-streams.ts';
 import { RunWaiters } from './runs/run-waiters.ts';
+import { openStores } from './stores.ts';
+import { buildStreams } from './streams/build-streams.ts';
 
 /** Builds an ingress: pools → stores → Redis → NATS → use cases → listeners. */
 export async function compose(config: IngressConfig, kit: Kit): Promise<Service> {
@@ -47,12 +43,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     countFailure: counts.authFailed,
   });
   const waiters = new RunWaiters({ runs: stores.runs, live, clock, logger, waitersMax: config.waitersMax });
-  const open = kit.metrics.gauge('streams_open');
-  const opened = (count: number) => open.set(count, { kind: 'run' });
-  const streams = new RunStreams({
-    ...{ access, clock, ids, live, logger, opened, waiters },
-    streamsMax: config.streamsMax,
-  });
+  const streams = buildStreams(kit, { ...stores, ...links, access, waiters, streamsMax: config.streamsMax });
 
   const told = { ...links, slots, clock, settled: kit.metrics.counter('events_settled_total') };
   const server = { logger, metrics: kit.metrics, readJson: jsonReader(counts.repaired) };
@@ -62,7 +53,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     access,
     acceptMessage,
     waiters,
-    streams,
+    ...streams,
     clock,
     tracer: kit.tracer,
     metrics: counts,
@@ -83,7 +74,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
       { app: publicApp, at: { host: config.host, port: config.port } },
       { app: internalApp, at: { host: config.internalHost, port: config.internalPort } },
     ],
-    ...{ databases, acceptMessage, waiters, streams, slots, node, rateLimits },
+    ...{ databases, acceptMessage, waiters, slots, node, rateLimits, ...streams },
     warmUp: () => intake.warmUp(),
     loops: [
       { name: 'node row', everyMs: 1_000, work: () => node.beat() },
@@ -93,48 +84,6 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     ],
     closing: [jobs, redis, bus, databases],
   });
-}
-
-function openStores(config: IngressConfig, kit: Kit) {
-  const { clock, ids, logger, metrics } = kit;
-  const databases = new Databases({ ...config, url: config.postgresUrl, logger, metrics });
-  const ownership = new storage.PostgresOwnershipStore(databases.engine);
-  const sealing = new storage.Sealing(storage.serverKeyWrap(config.masterKey));
-  const cluster = new storage.ClusterStore(databases.admin);
-  const operators = { database: databases.admin, sealing, ids };
-  const configs = storage.openConfigs({
-    database: databases.lookup,
-    sealing,
-    clock,
-    onError: (error) => logger.failed(error, {}, 'the use of a key could not be noted'),
-  });
-  return {
-    ...configs,
-    databases,
-    intake: new storage.PostgresIntakeStore(databases.engine),
-    control: new storage.PostgresControlStore(databases.engine),
-    inputs: new storage.PostgresInputStore(databases.engine),
-    runs: new storage.RunStore(databases),
-    timelines: new storage.TimelineStore(databases.api),
-    sessions: new storage.SessionStore(databases.api),
-    configs: new storage.TenantConfigStore({ database: databases.api, sealing, ids }),
-    ownKeys: new storage.KeyStore({ database: databases.api, ids, pepper: config.keyPepper }),
-    admin: {
-      operator: new storage.OperatorConfigStore({ ...operators, pepper: config.keyPepper }),
-      keys: new storage.KeyStore({ ...operators, pepper: config.keyPepper }),
-      configs: new storage.TenantConfigStore(operators),
-      cluster,
-    },
-    slots: new SlotMap(ownership),
-    nodes: new IngressCount(cluster),
-    node: new NodeRow({
-      ...{ ids, logger, bootId: kit.bootId, version: kit.version },
-      store: ownership,
-      name: kit.nodeName,
-      pid: process.pid,
-      storeIsUp: storeGauges(metrics, 'postgres'),
-    }),
-  };
 }
 
 async function openLinks(config: IngressConfig, { clock, ids, logger, metrics, nodeName }: Kit) {
@@ -156,5 +105,6 @@ async function openLinks(config: IngressConfig, { clock, ids, logger, metrics, n
     wakeUps: combineWakeUps(new PartitionHints({ link: bus, outcomes }), jobs),
     live: new NatsLiveStream({ link: bus, clock, dropped }),
     signals: new NatsControlSignals(bus),
+    snapshots: new NatsSnapshots(bus),
   };
 }

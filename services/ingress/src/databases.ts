@@ -10,6 +10,8 @@ const LOOKUP_POOL = 4;
 export class Databases implements AsyncDisposable {
   /** Batches over many tenants. */
   readonly engine: Database;
+  /** Rows for streams, of many tenants at once: a burst of replays must not hold up what is accepted. */
+  readonly streams: Database;
   /** Reads of one tenant. */
   readonly api: Database;
   /** Keys, accounts and agents by their ids. */
@@ -34,23 +36,26 @@ export class Databases implements AsyncDisposable {
         onLost: () => options.logger.warn({ role }, 'a database connection broke'),
       });
     this.engine = open('tk_engine', options.enginePoolMax);
+    this.streams = open('tk_engine', SMALL_POOL);
     this.api = open('tk_api', options.readPoolMax);
     this.lookup = open('tk_lookup', LOOKUP_POOL);
     this.admin = open('tk_admin', SMALL_POOL);
-    this.#all = [this.engine, this.api, this.lookup, this.admin];
+    this.#all = [this.engine, this.streams, this.api, this.lookup, this.admin];
     const connections = options.metrics.gauge('db_pool_connections');
     options.metrics.onScrape(() => {
-      for (const { role, stats } of this.#all.map((database) => ({ role: database.role, stats: database.stats() }))) {
-        connections.set(stats.idle, { pool: role, state: 'idle' });
-        connections.set(stats.total - stats.idle, { pool: role, state: 'busy' });
-        connections.set(stats.waiting, { pool: role, state: 'waited_for' });
+      for (const database of this.#all) {
+        const stats = database.stats();
+        const pool = database === this.streams ? 'streams' : database.role;
+        connections.set(stats.idle, { pool, state: 'idle' });
+        connections.set(stats.total - stats.idle, { pool, state: 'busy' });
+        connections.set(stats.waiting, { pool, state: 'waited_for' });
       }
     });
   }
 
   /** Waits for the database and checks that it fits. @throws AppError */
   ready(parts: { readonly clock: Clock; readonly ids: Ids; readonly logger: Logger }, signal: AbortSignal) {
-    return untilReady([this.engine, this.api, this.lookup, this.admin], parts, signal);
+    return untilReady([this.engine, this.streams, this.api, this.lookup, this.admin], parts, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -5,8 +5,9 @@ import type { Databases } from './databases.ts';
 import { type Address, closeGently, listen } from './http/listeners.ts';
 import type { NodeRow } from './node/node-row.ts';
 import type { SlotMap } from './node/slot-map.ts';
-import type { RunStreams } from './runs/run-streams.ts';
 import type { RunWaiters } from './runs/run-waiters.ts';
+import type { LaneChanges } from './streams/lane-changes.ts';
+import type { OpenStreams } from './streams/open-streams.ts';
 
 interface Listener {
   readonly app: FastifyInstance;
@@ -21,7 +22,8 @@ export interface IngressServiceParts {
   readonly warmUp: () => Promise<void>;
   readonly acceptMessage: Pick<AcceptMessage, 'close'>;
   readonly waiters: Pick<RunWaiters, 'drain'>;
-  readonly streams: Pick<RunStreams, 'drain' | 'run'>;
+  readonly openStreams: Pick<OpenStreams, 'drain' | 'run'>;
+  readonly laneChanges: Pick<LaneChanges, 'run'>;
   readonly slots: SlotMap;
   readonly node: NodeRow;
   readonly loops: readonly Repeated[];
@@ -51,14 +53,15 @@ export class IngressService implements Service {
   }
 
   async start(signal: AbortSignal): Promise<Listening> {
-    const { databases, slots, node, warmUp, listeners, loops, streams } = this.#parts;
+    const { databases, slots, node, warmUp, listeners, loops, openStreams, laneChanges } = this.#parts;
     await databases.ready(this.#parts, signal);
     await slots.refresh();
     await node.beat();
     await warmUp();
     this.#running = [
       ...loops.map((loop) => repeat(loop, this.#parts, this.#stop.signal)),
-      streams.run(this.#stop.signal),
+      openStreams.run(this.#stop.signal),
+      laneChanges.run(this.#stop.signal),
     ];
     const [publicListener, internalListener] = listeners;
     const internalPort = await listen(internalListener.app, internalListener.at);
@@ -67,9 +70,9 @@ export class IngressService implements Service {
   }
 
   async drain(signal: AbortSignal): Promise<void> {
-    const { listeners, node, streams, waiters, acceptMessage, clock } = this.#parts;
+    const { listeners, node, openStreams, waiters, acceptMessage, clock } = this.#parts;
     await this.#try(() => node.leave(), 'the node could not say that it leaves');
-    streams.drain();
+    openStreams.drain();
     waiters.drain();
     await closeGently(listeners[0].app, clock, signal);
     await acceptMessage.close(LAST_BATCH_MS);

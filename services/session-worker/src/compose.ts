@@ -1,4 +1,11 @@
-import { connectBus, LaneWatchers, NatsControlSignals, NatsLiveStream, PartitionHints } from '@turnkeeper/bus';
+import {
+  connectBus,
+  LaneWatchers,
+  NatsControlSignals,
+  NatsLiveStream,
+  NatsSnapshots,
+  PartitionHints,
+} from '@turnkeeper/bus';
 import * as core from '@turnkeeper/core';
 import { clusterPorts, createEgress } from '@turnkeeper/platform/egress';
 import { createProbeServer, type Kit, type Service } from '@turnkeeper/platform/process';
@@ -108,6 +115,7 @@ async function openLinks(config: SessionWorkerConfig, kit: Kit, partitionOf: (sl
     locks: new queue.RedisLaneLocks({ link: redis, partitionOf }),
     slots: new queue.RedisTenantSlots({ link: redis }),
     signals: new NatsControlSignals(bus),
+    snapshots: new NatsSnapshots(bus),
     live: new NatsLiveStream({ link: bus, clock, dropped, watchers: new LaneWatchers({ link: bus, clock }) }),
     egress: createEgress({
       allow: config.egressAllow,

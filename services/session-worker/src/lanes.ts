@@ -22,6 +22,7 @@ export interface LaneParts {
   readonly locks: core.LaneLocks;
   readonly wakeUps: core.WakeUps;
   readonly live: core.LiveStream;
+  readonly snapshots: core.Snapshots;
   readonly egress: Egress;
   readonly lease: core.Lease;
   readonly scheduler: core.Scheduler;
@@ -40,6 +41,7 @@ export interface LaneParts {
 export function buildLanes(parts: LaneParts) {
   const { bootId, clock, ids, logger: log, crashPoints, scheduler, locks, wakeUps, counts, membership } = parts;
   const stream = new core.TurnStream(parts.live, clock);
+  parts.snapshots.onAsked((laneId) => stream.snapshot(laneId));
   const transcripts = new TranscriptCache({
     store: parts.transcripts,
     messagesMax: parts.config.historyMax,

@@ -1,4 +1,4 @@
-import type { BootId, LaneRef, TenantId, TurnId } from '../ids.ts';
+import type { BootId, LaneId, LaneRef, TenantId, TurnId } from '../ids.ts';
 
 /** A lane that has work, with the highest event that the sender knows, so that a lane already served is dropped without a claim. */
 export interface WakeUp {
@@ -60,4 +60,10 @@ export interface ControlSignals {
   /** A worker says goodbye, so that the others take over its partitions at once. */
   sayGoodbye(bootId: BootId): void;
   onGoodbye(handler: (bootId: BootId) => void): () => void;
+}
+
+/** A reader that joins in mid-turn asks the lane's worker for the text so far. May be lost. Never throws. */
+export interface Snapshots {
+  ask(lane: LaneRef): void;
+  onAsked(handler: (laneId: LaneId) => void): () => void;
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { formatId, type MessageId } from '../ids.ts';
+import { formatId, type LaneId, type MessageId } from '../ids.ts';
 import type { ClaimedTurn, CommitRequest } from '../ports/lane.ts';
 import type { LiveEvent, LiveStream } from '../ports/signals.ts';
 
@@ -18,6 +18,8 @@ interface OpenTurn {
   /** UTF-16 units of text that went before what is held. */
   offset: number;
   held: string;
+  /** All that went before what is held, for readers that join. */
+  sent: string;
   lastMs: number;
 }
 
@@ -61,6 +63,20 @@ export class TurnStream {
     else this.#holdBack(open);
   }
 
+  /** A reader has joined the lane: what its running turn has said so far goes to all of the lane's readers. */
+  snapshot(laneId: LaneId): void {
+    for (const open of this.#open.values()) {
+      if (open.turn.lane.laneId !== laneId || open.messageId === null) continue;
+      const parts = [{ type: 'text', text: open.sent }];
+      this.#publish(open.turn, {
+        type: 'turn.snapshot',
+        at: new Date(this.#clock.nowMs()).toISOString(),
+        attempt: attemptOf(open.turn),
+        data: { messageId: formatId('msg', open.messageId), parts },
+      });
+    }
+  }
+
   /** The turn ended without a commit: what is held back is worth nothing. */
   dropped(turn: ClaimedTurn): void {
     const open = this.#open.get(turn);
@@ -86,7 +102,15 @@ export class TurnStream {
   #openOf(turn: ClaimedTurn): OpenTurn {
     let open = this.#open.get(turn);
     if (open === undefined) {
-      open = { turn, header: headerOf(turn), messageId: null, offset: 0, held: '', lastMs: Number.NEGATIVE_INFINITY };
+      open = {
+        turn,
+        header: headerOf(turn),
+        messageId: null,
+        offset: 0,
+        held: '',
+        sent: '',
+        lastMs: Number.NEGATIVE_INFINITY,
+      };
       this.#open.set(turn, open);
     }
     return open;
@@ -104,6 +128,7 @@ export class TurnStream {
       });
     }
     open.offset += open.held.length;
+    open.sent += open.held;
     open.held = '';
     open.lastMs = nowMs;
   }

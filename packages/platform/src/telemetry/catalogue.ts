@@ -131,9 +131,10 @@ export const CATALOGUE = {
     labels: ['reason'],
     help: 'Outgoing requests refused before a connection, by the range of the address; `cluster_port` = a port of the cluster itself.',
   },
+  stream_replays_total: { type: 'counter', help: 'Streams that went on from a cursor.' },
   stream_deltas_dropped_total: {
     type: 'counter',
-    help: 'Live events that were dropped: the bus was away, or the text foreign.',
+    help: 'Live events that were dropped: the bus was away, the text foreign, or the reader too slow.',
   },
   tenant_events_queued: {
     type: 'gauge',

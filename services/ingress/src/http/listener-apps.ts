@@ -14,6 +14,7 @@ import { type OutboundParts, registerOutbound } from './outbound.ts';
 import { type RunParts, registerRuns } from './runs.ts';
 import { createHttpServer, type HttpServerParts } from './server.ts';
 import { registerSessionControl, type SessionControlParts } from './session-control.ts';
+import { registerSessionEvents, type SessionEventParts } from './session-events.ts';
 import { registerSessions, type SessionParts } from './sessions.ts';
 
 /** What customers and platforms reach: `/v1` and `/hooks`. */
@@ -26,6 +27,7 @@ export function createPublicApp(
     OwnConfigParts &
     SessionParts &
     SessionControlParts &
+    SessionEventParts &
     OutboundParts &
     InputParts,
 ): FastifyInstance {
@@ -43,6 +45,7 @@ export function createPublicApp(
   registerSessionControl(app, parts);
   registerOutbound(app, parts);
   registerInputs(app, parts);
+  registerSessionEvents(app, parts);
   return app;
 }
 

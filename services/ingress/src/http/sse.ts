@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { formatId, type LiveEvent, type TenantId } from '@turnkeeper/core';
-import type { StreamEvent, StreamEventData, StreamEventType } from '@turnkeeper/protocol';
+import { type Counter, formatId, type LiveEvent, type TenantId } from '@turnkeeper/core';
+import type { StreamEvent, StreamEventData } from '@turnkeeper/protocol';
 import type { FastifyReply } from 'fastify';
 
 /** A slow reader loses ephemeral events above the first, and its connection above the second. */
@@ -24,10 +24,15 @@ export class SseConnection {
   readonly #tenantId: string;
   readonly #subject: StreamSubject;
   readonly #onEnd = new Set<() => void>();
+  readonly #dropped: Counter | undefined;
   #isOpen = true;
 
-  /** Takes the answer over from the framework; the headers that it has already are kept. */
-  constructor(reply: FastifyReply, subject: StreamSubject) {
+  /**
+   * Takes the answer over from the framework; the headers that it has already are kept. `dropped` counts ephemeral
+   * events that a slow reader lost.
+   */
+  constructor(reply: FastifyReply, subject: StreamSubject, dropped?: Counter) {
+    this.#dropped = dropped;
     reply.isTimed = false;
     reply.hijack();
     this.#response = reply.raw;
@@ -55,12 +60,15 @@ export class SseConnection {
     else handler();
   }
 
-  /** Passes an event of the lane on. */
-  forward(event: LiveEvent): void {
+  /** Passes an event of the lane on. A durable one has an id: its seq, unless the reader must know more to go on behind it. */
+  forward(event: LiveEvent, id: string | null = event.seq ?? null): void {
     const { seq, sessionId, ...rest } = event;
     const isDurable = seq !== undefined;
-    if (!isDurable && this.#response.writableLength > EPHEMERAL_BYTES_MAX) return;
-    this.#write(isDurable ? seq : null, {
+    if (!isDurable && this.#response.writableLength > EPHEMERAL_BYTES_MAX) {
+      this.#dropped?.inc();
+      return;
+    }
+    this.#write(id, {
       ...this.#envelope(rest.at, sessionId ?? null),
       ...rest,
       ...(isDurable ? { seq: Number(seq) } : {}),
@@ -68,7 +76,7 @@ export class SseConnection {
   }
 
   /** Sends an event of this server's own. */
-  send<Type extends StreamEventType>(
+  send<Type extends keyof StreamEventData>(
     type: Type,
     data: StreamEventData[Type],
     about: { readonly at: string } & Partial<Pick<StreamEvent, 'seq' | 'sessionId' | 'turnId' | 'runIds'>>,

@@ -36,6 +36,7 @@ import { intakeMetrics } from '../intake/intake-metrics.ts';
 import { Targets } from '../intake/targets.ts';
 import { RunStreams } from '../runs/run-streams.ts';
 import { RunWaiters } from '../runs/run-waiters.ts';
+import { OpenStreams } from '../streams/open-streams.ts';
 import { Access } from './access.ts';
 import { registerHealth } from './health.ts';
 import { registerHooks } from './hooks.ts';
@@ -135,18 +136,11 @@ export class TestPorts {
     });
     const runs = this.#runReads();
     const waiters = new RunWaiters({ runs, live, clock, logger, waitersMax: 3 });
-    const streams = new RunStreams({
-      live,
-      waiters,
-      access,
-      clock,
-      ids,
-      logger,
-      streamsMax: 2,
-      opened: () => undefined,
-    });
-    this.drain = () => streams.drain();
-    this.recheck = () => streams.recheck();
+    const opened = metrics.gauge('streams_open');
+    const openStreams = new OpenStreams({ access, clock, ids, logger, streamsMax: 2, opened });
+    const streams = new RunStreams({ live, waiters, clock, logger, openStreams });
+    this.drain = () => openStreams.drain();
+    this.recheck = () => openStreams.recheck();
     const acceptMessage = new AcceptMessage({
       nodeId: '50000000-0000-7000-8000-000000000000' as BootId,
       intake: { accept: (_node, items) => this.#accept(items) },

@@ -1,8 +1,6 @@
 import {
-  AppError,
   type Clock,
   formatId,
-  type Ids,
   isFinal,
   type LaneRef,
   type LiveEvent,
@@ -11,21 +9,17 @@ import {
   type RunRecord,
 } from '@turnkeeper/core';
 import type { FastifyReply } from 'fastify';
-import type { Access, Caller } from '../http/access.ts';
+import type { Caller } from '../http/access.ts';
 import { SseConnection } from '../http/sse.ts';
+import type { OpenStreams } from '../streams/open-streams.ts';
 import type { RunWaiters, WaiterPlace } from './run-waiters.ts';
 
 export interface RunStreamsOptions {
   readonly live: Pick<LiveStream, 'subscribe'>;
   readonly waiters: Pick<RunWaiters, 'reserve'>;
-  readonly access: Pick<Access, 'isStillValid'>;
   readonly clock: Clock;
-  readonly ids: Ids;
   readonly logger: Logger;
-  /** Feeds open at once, and so streams; above it a caller is refused. */
-  readonly streamsMax: number;
-  /** `streams_open` of this kind. */
-  readonly opened: (count: number) => void;
+  readonly openStreams: Pick<OpenStreams, 'add' | 'end' | 'reserve'>;
 }
 
 /** Live events of a lane, kept from before its run was read so that none falls between the two. */
@@ -37,18 +31,9 @@ export interface LaneFeed {
   close(): void;
 }
 
-interface Open {
-  readonly connection: SseConnection;
-  readonly caller: Caller;
-}
-
-const HEARTBEAT_MS = 15_000;
-const RECHECK_MS = 2_000;
-const LIFETIME_MS = 55 * 60_000;
-const LIFETIME_JITTER = 0.1;
-/** Hints to reconnect are spread over this, so that a drained node's readers do not all come at once. */
-const RECONNECT_SPREAD_MS = 30_000;
 const KEPT_EVENTS_MAX = 1_000;
+/** Longer than any stream is open. */
+const WAIT_MS_MAX = 2 * 3_600_000;
 
 /**
  * The live stream of one run: `stream.open`, then what the lane's worker says about the run, then `run.settled`, end.
@@ -58,11 +43,6 @@ const KEPT_EVENTS_MAX = 1_000;
  */
 export class RunStreams {
   readonly #options: RunStreamsOptions;
-  readonly #open = new Set<Open>();
-  /** From the beginning of a feed on, so that callers who come together cannot pass the bound. */
-  #feeds = 0;
-  #isStoreAway = false;
-  readonly #stop = new AbortController();
 
   constructor(options: RunStreamsOptions) {
     this.#options = options;
@@ -70,9 +50,14 @@ export class RunStreams {
 
   /** Begins to keep a lane's events. @throws AppError `too_many_streams`, `too_many_waiters` */
   feed(lane: LaneRef): LaneFeed {
-    if (this.#feeds >= this.#options.streamsMax) throw tooMany();
-    const place = this.#options.waiters.reserve();
-    this.#feeds++;
+    const leave = this.#options.openStreams.reserve();
+    let place: WaiterPlace;
+    try {
+      place = this.#options.waiters.reserve();
+    } catch (error) {
+      leave();
+      throw error;
+    }
     const kept: LiveEvent[] = [];
     let onEvent = (event: LiveEvent): void => {
       if (kept.length < KEPT_EVENTS_MAX) kept.push(event);
@@ -86,7 +71,7 @@ export class RunStreams {
     const close = (): void => {
       if (!isOpen) return;
       isOpen = false;
-      this.#feeds--;
+      leave();
       unsubscribe();
       place.release();
     };
@@ -101,87 +86,29 @@ export class RunStreams {
   ): Promise<void> {
     const { run, caller, feed } = from;
     const connection = new SseConnection(reply, run);
-    const open: Open = { connection, caller };
-    this.#open.add(open);
-    this.#options.opened(this.#open.size);
     const gone = new AbortController();
     connection.onEnd(() => {
-      this.#open.delete(open);
-      this.#options.opened(this.#open.size);
       feed.close();
       gone.abort();
     });
+    this.#options.openStreams.add(connection, { kind: 'run', caller });
     connection.send('stream.open', { headSeq: null }, { at: this.#now() });
     begin?.(connection);
     const told = new RunTeller(connection, run);
     feed.follow((event) => told.tell(event));
     try {
-      const last = await feed.place.wait(run, this.#lifetimeMs(), gone.signal);
+      const last = await feed.place.wait(run, WAIT_MS_MAX, gone.signal);
       if (isFinal(last.status)) told.finish(last, this.#now());
-      else this.#closeLater(connection);
     } catch (error) {
       this.#options.logger.failed(error, { runId: run.runId }, 'a stream ended early');
-      this.#closeLater(connection);
+      this.#options.openStreams.end(connection);
     } finally {
       connection.end();
     }
   }
 
-  /** Keeps streams alive, and ends those whose key was taken away. Resolves when the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    let nextBeatMs = clock.monotonicMs() + HEARTBEAT_MS;
-    while (!signal.aborted) {
-      await clock.sleep(RECHECK_MS, signal);
-      const isBeat = clock.monotonicMs() >= nextBeatMs;
-      if (isBeat) nextBeatMs += HEARTBEAT_MS;
-      for (const { connection } of this.#open) if (isBeat) connection.comment();
-      await this.recheck();
-    }
-  }
-
-  /**
-   * Ends the streams whose key no longer works. Each key is asked for once, however many streams it has. While the store
-   * is away what was allowed goes on, and that is logged once.
-   */
-  async recheck(): Promise<void> {
-    const byKey = Map.groupBy(this.#open, ({ caller }) => `${caller.key.keyId}/${caller.tenant.tenantId}`);
-    const checks = await Promise.allSettled([...byKey.values()].map((streams) => this.#recheck(streams)));
-    const failed = checks.find((check) => check.status === 'rejected');
-    if (failed !== undefined && !this.#isStoreAway) {
-      this.#options.logger.failed(failed.reason, {}, 'open streams cannot be checked; they go on until they can');
-    }
-    this.#isStoreAway = failed !== undefined;
-  }
-
-  /** Tells every reader to come back elsewhere, and ends. */
-  drain(): void {
-    this.#stop.abort();
-    for (const { connection } of this.#open) connection.close('drain', this.#reconnectMs(), this.#now());
-  }
-
-  /** Streams of one key. */
-  async #recheck(streams: readonly Open[]): Promise<void> {
-    const [first] = streams;
-    if (first === undefined || (await this.#options.access.isStillValid(first.caller))) return;
-    for (const { connection } of streams) connection.close('revoked', 0, this.#now());
-  }
-
-  #closeLater(connection: SseConnection): void {
-    const reason = this.#stop.signal.aborted ? 'drain' : 'lifetime';
-    connection.close(reason, this.#reconnectMs(), this.#now());
-  }
-
   #now(): string {
     return new Date(this.#options.clock.nowMs()).toISOString();
-  }
-
-  #lifetimeMs(): number {
-    return LIFETIME_MS * (1 + LIFETIME_JITTER * (2 * this.#options.ids.random() - 1));
-  }
-
-  #reconnectMs(): number {
-    return Math.floor(this.#options.ids.random() * RECONNECT_SPREAD_MS);
   }
 }
 
@@ -242,13 +169,4 @@ class RunTeller {
     if (runIds !== undefined) return runIds.includes(this.#runId);
     return turnId !== undefined && turnId === this.#turnId;
   }
-}
-
-function tooMany(): AppError {
-  return new AppError({
-    code: 'too_many_streams',
-    retryable: true,
-    retryAfterMs: 1000,
-    message: 'too many streams are open on this node; try again later',
-  });
 }

@@ -1,0 +1,100 @@
+import type { BootId, DurableEvent, LaneRef } from '@turnkeeper/core';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { freshId, openStage, type Stage, type StageLane } from '../testing/stage.ts';
+import { StreamStore } from './stream-store.ts';
+
+let stage: Stage;
+let store: StreamStore;
+let bootId: BootId;
+
+beforeAll(async () => {
+  stage = await openStage(inject('urls'));
+  store = new StreamStore(stage.engine);
+  bootId = await stage.worker();
+});
+
+afterAll(() => stage.close());
+
+async function freshLane(): Promise<StageLane> {
+  return stage.lane(await stage.tenant(freshId()), 'k');
+}
+
+async function changes(lane: LaneRef, after: number) {
+  const [page] = await store.changes([{ lane, after }]);
+  if (!page) throw new Error('no such lane');
+  return page;
+}
+
+const told = (events: readonly DurableEvent[]) => events.map(({ seq, type }) => `${seq} ${type}`);
+
+describe('what changed in a lane', () => {
+  it('is told in the order of seq and, within one, of the table; and only behind the cursor', async () => {
+    const lane = await freshLane();
+    await stage.send(lane, 'one');
+    await stage.commit(bootId, await stage.claim(bootId, lane));
+    await stage.send(lane, 'two');
+    await stage.claim(bootId, lane);
+
+    const whole = await changes(lane, 0);
+    expect(told(whole.events)).toEqual([
+      '1 turn.started',
+      '1 message.created',
+      '2 run.settled',
+      '2 message.created',
+      '2 turn.finished',
+      '3 turn.started',
+      '3 message.created',
+    ]);
+    expect([whole.upTo, whole.head]).toEqual([3, 3]);
+    for (const after of [1, 2, 3]) {
+      expect((await changes(lane, after)).events).toEqual(whole.events.filter(({ seq }) => seq > after));
+    }
+    expect(whole.events[1]).toMatchObject({ sessionKey: 'k', data: { role: 'user', author: 'human', text: 'one' } });
+    expect(whole.events[3]).toMatchObject({ data: { role: 'assistant', author: 'agent' } });
+  });
+
+  it('is told of a run that was cancelled while it waited', async () => {
+    const lane = await freshLane();
+    await stage.send(lane, 'one');
+    const eventId = await stage.send(lane, 'two');
+    await stage.claim(bootId, lane);
+    await stage.control.cancelRun(lane.tenantId, eventId);
+    const { events } = await changes(lane, 1);
+    expect(events).toMatchObject([{ seq: 2, type: 'run.settled', data: { status: 'cancelled' } }]);
+  });
+
+  it('is told page by page when it is much, and nothing is missing between the pages', async () => {
+    const lane = await freshLane();
+    for (let n = 0; n < 101; n++) {
+      await stage.send(lane, String(n));
+      await stage.commit(bootId, await stage.claim(bootId, lane));
+    }
+    const first = await changes(lane, 0);
+    const second = await changes(lane, first.upTo);
+    expect([first.upTo, first.head, second.upTo]).toEqual([200, 202, 202]);
+    const finished = [...first.events, ...second.events].filter(({ type }) => type === 'turn.finished');
+    expect(finished.map(({ seq }) => seq)).toEqual(Array.from({ length: 101 }, (_, n) => 2 * n + 2));
+  });
+});
+
+it('lanes of several tenants are read at once, each for itself; one that is not there is null', async () => {
+  const [one, other] = [await freshLane(), await freshLane()];
+  await stage.send(one, 'one');
+  await stage.claim(bootId, one);
+  await stage.send(other, 'other');
+  const pages = await store.changes([other, await freshLane(), one].map((lane) => ({ lane, after: 0 })));
+  expect(pages.map((page) => page && told(page.events))).toEqual([[], null, ['1 turn.started', '1 message.created']]);
+  expect(await store.heads([one, other])).toMatchObject([
+    { seq: 1, isRunning: true },
+    { seq: 0, isRunning: false },
+  ]);
+});
+
+it('what waits is listed with its position, what runs is not', async () => {
+  const lane = await freshLane();
+  await stage.send(lane, 'one');
+  await stage.claim(bootId, lane);
+  const eventId = await stage.send(lane, 'two');
+  expect(await store.pending(lane)).toEqual([{ eventId, clientId: null, position: 1 }]);
+  expect(await store.seqBefore(lane.tenantId, eventId)).toBe(1);
+});

@@ -1,0 +1,76 @@
+import type { Clock, Counter } from '@turnkeeper/core';
+import { StreamQuerySchema } from '@turnkeeper/protocol';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { OpenStreams } from '../streams/open-streams.ts';
+import type { JoinedLane, SessionStreams, StreamSink } from '../streams/session-streams.ts';
+import { cursorOf, eventIdOf, streamFilter } from '../streams/stream-filter.ts';
+import type { Access } from './access.ts';
+import { parseQuery } from './requests.ts';
+import { type BySession, findSession, type SessionParts } from './sessions.ts';
+import { SseConnection } from './sse.ts';
+
+export interface SessionEventParts extends SessionParts {
+  readonly access: Access;
+  readonly clock: Clock;
+  readonly sessionStreams: SessionStreams;
+  readonly openStreams: OpenStreams;
+  /** Ephemeral events that slow readers lost. */
+  readonly deltasDropped: Counter;
+}
+
+/** `GET /v1/sessions/{session}/events`: the stream of one conversation, from a seq on or from now on. */
+export function registerSessionEvents(app: FastifyInstance, parts: SessionEventParts): void {
+  const route = { onRequest: parts.access.requires('sessions:read'), exposeHeadRoute: false };
+  app.get<BySession>('/v1/sessions/:session/events', route, (request, reply) => serve(request, reply, parts));
+}
+
+async function serve(
+  request: FastifyRequest<BySession>,
+  reply: FastifyReply,
+  parts: SessionEventParts,
+): Promise<FastifyReply> {
+  const query = parseQuery(StreamQuerySchema, request.query);
+  const caller = parts.access.callerOf(request);
+  const { lane, sessionKey } = await findSession(request, query.agentId, parts);
+  const release = parts.openStreams.reserve();
+  const sink = new LateSink();
+  let joined: JoinedLane;
+  try {
+    joined = await parts.sessionStreams.join(lane, sink);
+  } catch (error) {
+    release();
+    throw error;
+  }
+  const connection = new SseConnection(reply, { tenantId: lane.tenantId, sessionKey }, parts.deltasDropped);
+  connection.onEnd(() => {
+    joined.close();
+    release();
+  });
+  parts.openStreams.add(connection, { kind: 'session', caller });
+  sink.target = sseSink(connection, streamFilter(query), () => new Date(parts.clock.nowMs()).toISOString());
+  const cursor = cursorOf(query, request.headers['last-event-id']);
+  // the answer has begun: a store that is away now can only end it, and the reader comes back with its cursor
+  joined.begin(cursor).catch(() => parts.openStreams.end(connection));
+  return reply;
+}
+
+/** The lane is joined before the answer begins, so that a refusal is still an answer; nothing is sent before `begin`. */
+class LateSink implements StreamSink {
+  target: StreamSink | null = null;
+
+  readonly durable: StreamSink['durable'] = (event, cursor) => this.target?.durable(event, cursor);
+  readonly ephemeral: StreamSink['ephemeral'] = (event) => this.target?.ephemeral(event);
+  readonly say: StreamSink['say'] = (type, data) => this.target?.say(type, data);
+}
+
+function sseSink(connection: SseConnection, passes: (type: string) => boolean, now: () => string): StreamSink {
+  return {
+    durable: ({ seq, ...event }, cursor) => {
+      if (passes(event.type)) connection.forward({ ...event, seq: String(seq) }, eventIdOf(cursor));
+    },
+    ephemeral: (event) => {
+      if (passes(event.type)) connection.forward(event);
+    },
+    say: (type, data) => connection.send(type, data, { at: now() }),
+  };
+}

@@ -1,0 +1,143 @@
+import { AppError, type Clock, type Gauge, type Ids, type Logger } from '@turnkeeper/core';
+import type { StreamEventData } from '@turnkeeper/protocol';
+import type { Access, Caller } from '../http/access.ts';
+
+/** A reader of any kind that holds a connection. */
+export interface OpenStream {
+  readonly isOpen: boolean;
+  /** Called once, when the reader has gone or the stream was ended. */
+  onEnd(handler: () => void): void;
+  /** Something that readers ignore and that keeps proxies from closing. */
+  comment(): void;
+  close(reason: StreamEventData['stream.closing']['reason'], reconnectAfterMs: number, at: string): void;
+}
+
+export type StreamKind = 'run' | 'session' | 'tenant' | 'socket';
+
+export interface OpenStreamsOptions {
+  readonly access: Pick<Access, 'isStillValid'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  /** Open at once; above it a caller is refused. */
+  readonly streamsMax: number;
+  /** `streams_open`. */
+  readonly opened: Gauge;
+}
+
+interface Entry {
+  readonly stream: OpenStream;
+  readonly caller: Caller;
+  readonly endsMs: number;
+}
+
+const HEARTBEAT_MS = 15_000;
+const RECHECK_MS = 2_000;
+const LIFETIME_MS = 55 * 60_000;
+const LIFETIME_JITTER = 0.1;
+/** Hints to reconnect are spread over this, so that a drained node's readers do not all come at once. */
+const RECONNECT_SPREAD_MS = 30_000;
+
+/** What all open streams of this node have in common: their number, signs of life, keys that are taken away, and the end. */
+export class OpenStreams {
+  readonly #options: OpenStreamsOptions;
+  readonly #open = new Set<Entry>();
+  readonly #counts = new Map<StreamKind, number>();
+  #reserved = 0;
+  #isStoreAway = false;
+  #isDraining = false;
+
+  constructor(options: OpenStreamsOptions) {
+    this.#options = options;
+  }
+
+  /** A place for a stream that is about to open, so that callers who come together cannot pass the bound. @throws AppError `too_many_streams` */
+  reserve(): () => void {
+    if (this.#reserved >= this.#options.streamsMax) throw tooMany();
+    this.#reserved++;
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.#reserved--;
+      isHeld = false;
+    };
+  }
+
+  add(stream: OpenStream, { kind, caller }: { readonly kind: StreamKind; readonly caller: Caller }): void {
+    const lifetimeMs = LIFETIME_MS * (1 + LIFETIME_JITTER * (2 * this.#options.ids.random() - 1));
+    const entry = { stream, caller, endsMs: this.#options.clock.monotonicMs() + lifetimeMs };
+    this.#open.add(entry);
+    this.#count(kind, 1);
+    stream.onEnd(() => {
+      if (this.#open.delete(entry)) this.#count(kind, -1);
+    });
+    if (this.#isDraining) this.end(stream, 'drain');
+  }
+
+  /** Keeps streams alive, and ends those that are old and those whose key was taken away. Resolves when the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    let nextBeatMs = clock.monotonicMs() + HEARTBEAT_MS;
+    while (!signal.aborted) {
+      await clock.sleep(RECHECK_MS, signal);
+      const nowMs = clock.monotonicMs();
+      const isBeat = nowMs >= nextBeatMs;
+      if (isBeat) nextBeatMs += HEARTBEAT_MS;
+      for (const { stream, endsMs } of this.#open) {
+        if (endsMs <= nowMs) this.end(stream, 'lifetime');
+        else if (isBeat) stream.comment();
+      }
+      await this.recheck();
+    }
+  }
+
+  /**
+   * Ends the streams whose key no longer works. Each key is asked for once, however many streams it has. While the store
+   * is away what was allowed goes on, and that is logged once.
+   */
+  async recheck(): Promise<void> {
+    const byKey = Map.groupBy(this.#open, ({ caller }) => `${caller.key.keyId}/${caller.tenant.tenantId}`);
+    const checks = await Promise.allSettled([...byKey.values()].map((streams) => this.#recheck(streams)));
+    const failed = checks.find((check) => check.status === 'rejected');
+    if (failed !== undefined && !this.#isStoreAway) {
+      this.#options.logger.failed(failed.reason, {}, 'open streams cannot be checked; they go on until they can');
+    }
+    this.#isStoreAway = failed !== undefined;
+  }
+
+  /** Tells every reader to come back elsewhere, and ends. */
+  drain(): void {
+    this.#isDraining = true;
+    for (const { stream } of this.#open) this.end(stream, 'drain');
+  }
+
+  /** Streams of one key. */
+  async #recheck(streams: readonly Entry[]): Promise<void> {
+    const [first] = streams;
+    if (first === undefined || (await this.#options.access.isStillValid(first.caller))) return;
+    for (const { stream } of streams) stream.close('revoked', 0, this.#now());
+  }
+
+  /** Ends a stream that has nothing more to say though its reader wants more: it comes back, a little later. */
+  end(stream: OpenStream, reason: 'drain' | 'lifetime' = 'lifetime'): void {
+    stream.close(reason, Math.floor(this.#options.ids.random() * RECONNECT_SPREAD_MS), this.#now());
+  }
+
+  #count(kind: StreamKind, change: number): void {
+    const count = (this.#counts.get(kind) ?? 0) + change;
+    this.#counts.set(kind, count);
+    this.#options.opened.set(count, { kind });
+  }
+
+  #now(): string {
+    return new Date(this.#options.clock.nowMs()).toISOString();
+  }
+}
+
+function tooMany(): AppError {
+  return new AppError({
+    code: 'too_many_streams',
+    retryable: true,
+    retryAfterMs: 1000,
+    message: 'too many streams are open on this node; try again later',
+  });
+}
