@@ -145,8 +145,7 @@ begin
     if v_lane.resume_of is not null then
       v_ords := array(select e.ord from tk.events e where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.state < 10 and e.state = 1 order by e.ord);
       -- a turn that asked goes on with its answer; any other was interrupted
-      v_reason := case when exists (select 1 from tk.turns y where y.slot = p_slot and y.tenant_id = p_tenant and y.lane_id = p_lane
-                                    and y.id = v_lane.resume_of and y.state = 8) then 4 else 1 end;
+      v_reason := case when (select y.state = 8 from tk.turns y where y.id = v_lane.resume_of limit 1) then 4 else 1 end;
     end if;
     if coalesce(cardinality(v_ords), 0) = 0 then
       select array[e.ord], case e.kind when 2 then 2 else 0 end into v_ords, v_reason
