@@ -7,6 +7,7 @@ import * as messages from '../http/messages.ts';
 import * as operations from '../http/operations.ts';
 import * as runs from '../http/runs.ts';
 import * as sessions from '../http/sessions.ts';
+import { StreamQuerySchema } from '../stream.ts';
 import type { Operation } from './operation.ts';
 import { changed, RESOURCES, resourceOperations } from './resources.ts';
 
@@ -195,6 +196,16 @@ const MESSAGES: readonly Operation[] = [
     query: sessions.HistoryQuerySchema,
     answers: { 200: sessions.HistorySchema },
     errors: ['session_not_found', 'ambiguous', 'malformed_key'],
+  },
+  {
+    method: 'get',
+    path: '/v1/sessions/{session}/events',
+    id: 'streamSession',
+    summary: 'The events of a conversation, from a seq on or from now on',
+    door: 'sessions:read',
+    query: StreamQuerySchema,
+    answers: { 200: 'events' },
+    errors: ['session_not_found', 'ambiguous', 'malformed_key', 'too_many_streams'],
   },
 ];
 
