@@ -50,7 +50,7 @@ export function createTracer(options: TracerOptions): ProcessTracer {
       const settings = {
         links: links.flatMap(linkOf),
         ...(attributes === undefined ? {} : { attributes }),
-        ...(startedAtMs === undefined ? {} : { startTime: startedAtMs }),
+        ...(startedAtMs === undefined ? {} : { startTime: new Date(startedAtMs) }),
       };
       const span = tracer.startSpan(name, settings, contextOf(parent));
       const { traceId, spanId, traceFlags } = span.spanContext();
