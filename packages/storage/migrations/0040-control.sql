@@ -25,7 +25,7 @@ create policy api on tk.lane_marks to tk_api
   with check (tenant_id = (select nullif(current_setting('tk.tenant', true), '')::uuid));
 create policy admin on tk.lane_marks to tk_admin using (true) with check (true);
 create policy sweep on tk.lane_marks to tk_sweep using (true) with check (true);
-grant select, insert on tk.lane_marks to tk_engine;
+grant select, insert, update on tk.lane_marks to tk_engine;
 grant select on tk.lane_marks to tk_api, tk_admin;
 grant select, insert, delete on tk.lane_marks to tk_sweep;
 grant delete on tk.sessions to tk_engine;
@@ -227,6 +227,8 @@ begin
     update tk.events e set body = '{"text": ""}', error = case when e.error is not null then jsonb_build_object('code', e.error -> 'code') end
       where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane;
     update tk.messages m set body = '{"text": ""}' where m.slot = p_slot and m.tenant_id = p_tenant and m.lane_id = p_lane;
+    update tk.lane_marks k set body = k.body - '{prompt,options,label}'::text[]
+      where k.slot = p_slot and k.tenant_id = p_tenant and k.lane_id = p_lane and k.body ?| '{prompt,options,label}';
     update tk.inputs i set prompt = '{}', answer = null where i.slot = p_slot and i.tenant_id = p_tenant and i.lane_id = p_lane;
     delete from tk.sessions s where s.slot = p_slot and s.tenant_id = p_tenant and s.lane_id = p_lane;
   end if;

@@ -220,7 +220,12 @@ begin
     with ln as (
       update tk.lanes z set seq = z.seq + 1, resume_of = case v_state when 1 then null else z.resume_of end,
         waits_for = case v_state when 2 then null else z.waits_for end
-      where z.ctid = v_lane.c returning z.seq)
+      where z.ctid = v_lane.c returning z.seq, z.session_id),
+    mk as (
+      insert into tk.lane_marks (slot, tenant_id, lane_id, seq, n, kind, session_id, body)
+      select v_event.slot, p_tenant, v_event.lane_id, ln.seq, 1, 'input.resolved', ln.session_id,
+             jsonb_build_object('inputId', v_lane.waits_for, 'outcome', 'cancelled', 'by', 'command')
+      from ln where v_state = 2 and v_lane.waits_for is not null)
     update tk.events e set state = 14, end_seq = ln.seq, settled_at = clock_timestamp() from ln
       where e.slot = v_event.slot and e.tenant_id = p_tenant and e.lane_id = v_event.lane_id
         and e.state < 10 and e.state = v_state and (v_state in (1, 2) or e.ord = v_event.ord);

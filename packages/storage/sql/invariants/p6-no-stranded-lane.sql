@@ -12,7 +12,7 @@ from ready r
 join tk.slots s on s.slot = r.slot
 join tk.partitions p on p.id = s.partition_id
 left join tk.workers w on w.boot_id = p.owner and w.state in (0, 1)
-join tk.tenants t on t.id = r.tenant_id
+join tk.tenants t on t.id = r.tenant_id and t.status = 'active'
 where r.since < now() - interval '10 seconds'
   and (w.boot_id is null and p.changed_at < clock_timestamp() - interval '10 seconds'
     or w.boot_id is not null

@@ -78,7 +78,15 @@ export class LaneChanges {
 
   async #readAll(): Promise<void> {
     this.#isReading = true;
-    await this.#options.clock.sleep(GATHER_MS);
+    try {
+      await this.#options.clock.sleep(GATHER_MS);
+      await this.#readAsked();
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  async #readAsked(): Promise<void> {
     while (this.#asked.size > 0) {
       const batch = [...this.#asked.entries()].slice(0, LANES_PER_READ);
       for (const [key] of batch) this.#asked.delete(key);
@@ -90,6 +98,5 @@ export class LaneChanges {
         for (const { answer } of items) answer.reject(error);
       }
     }
-    this.#isReading = false;
   }
 }

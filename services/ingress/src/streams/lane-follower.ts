@@ -1,4 +1,13 @@
-import type { DurableEvent, LaneHead, LaneRef, LiveEvent, LiveStream, Logger, Snapshots } from '@turnkeeper/core';
+import {
+  type DurableEvent,
+  type LaneHead,
+  type LaneRef,
+  type LiveEvent,
+  type LiveStream,
+  type Logger,
+  type Snapshots,
+  STREAM_EVENTS,
+} from '@turnkeeper/core';
 import type { LaneChanges } from './lane-changes.ts';
 import type { StreamCursor } from './stream-filter.ts';
 
@@ -78,7 +87,8 @@ export class LaneFollower {
   }
 
   #onLive(event: LiveEvent): void {
-    if (event.seq !== undefined) this.#want(Number(event.seq));
+    // what is durable is told from its rows, once, whoever announced it and with or without its seq
+    if (isDurable(event.type)) this.#want(event.seq === undefined ? this.#cursor + 1 : Number(event.seq));
     else if (event.type === 'turn.snapshot') this.#onSnapshot(event);
     else if (this.#isReading || this.#awaitsSnapshot) this.#hold(event);
     else this.#pass(event);
@@ -162,4 +172,8 @@ function cursorAt(events: readonly DurableEvent[], i: number): StreamCursor {
   const seq = events[i]?.seq ?? 0;
   if (events[i + 1]?.seq !== seq) return { seq, told: 0 };
   return { seq, told: i + 1 - events.findIndex((event) => event.seq === seq) };
+}
+
+function isDurable(type: string): boolean {
+  return Object.entries(STREAM_EVENTS).some(([name, rule]) => name === type && rule.durable);
 }

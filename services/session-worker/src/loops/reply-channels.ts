@@ -63,9 +63,14 @@ export class AccountChannels implements ReplyChannels {
     const span = tracer.start(`deliver ${config.channel}`, {
       ...{ parent: delivery.traceparent, attributes: { deliveryId: delivery.messageId, attempt: delivery.attempt } },
     });
-    const outcome = await account.egress.send(delivery, { http, nowMs: clock.nowMs(), signal });
-    span.end(outcome.result === 'delivered' ? undefined : outcome.code);
-    return { platform: config.channel, outcome };
+    let code: string | undefined = 'internal';
+    try {
+      const outcome = await account.egress.send(delivery, { http, nowMs: clock.nowMs(), signal });
+      code = outcome.result === 'delivered' ? undefined : outcome.code;
+      return { platform: config.channel, outcome };
+    } finally {
+      span.end(code);
+    }
   }
 
   /** Waits while the store is away: nothing has been sent, so nothing is lost by waiting. */
