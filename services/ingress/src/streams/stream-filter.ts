@@ -1,3 +1,4 @@
+import { AppError } from '@turnkeeper/core';
 import type { StreamQuery } from '@turnkeeper/protocol';
 
 const TOOL_TYPES: ReadonlySet<string> = new Set(['tool.delta', 'tool.started', 'step.committed']);
@@ -30,10 +31,16 @@ export function eventIdOf({ seq, told }: StreamCursor): string {
   return told === 0 ? String(seq) : `${seq}.${told}`;
 }
 
-/** Null = from now on. `Last-Event-ID` is what the reader's browser remembers. */
+/**
+ * Null = from now on. `Last-Event-ID` is what the reader's browser remembers.
+ * @throws AppError `invalid_cursor` when it is no id of an event: to begin now would hide what was missed
+ */
 export function cursorOf({ after, seq, lastSeq }: StreamQuery, lastEventId: unknown): StreamCursor | null {
   const [, id, told = '0'] = (typeof lastEventId === 'string' && EVENT_ID.exec(lastEventId)) || [];
   if (id !== undefined) return { seq: Number(id), told: Number(told) };
+  if (lastEventId !== undefined && lastEventId !== '') {
+    throw new AppError({ code: 'invalid_cursor', message: 'Last-Event-ID is not the id of an event of this stream' });
+  }
   const from = after ?? lastSeq ?? seq;
   return from === undefined ? null : { seq: from, told: 0 };
 }
