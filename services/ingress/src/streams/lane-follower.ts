@@ -22,6 +22,11 @@ export interface FollowerOptions {
   readonly onEphemeral: (event: LiveEvent) => void;
 }
 
+/** Told from rows; what is announced of them live only hastens the reading. */
+const DURABLE: ReadonlySet<string> = new Set(
+  Object.entries(STREAM_EVENTS).flatMap(([type, { durable }]) => (durable ? [type] : [])),
+);
+
 /** Live events kept while rows are read; above it they are lost, as they may be. */
 const HELD_MAX = 500;
 const SNAPSHOT_MS = 200;
@@ -88,7 +93,7 @@ export class LaneFollower {
 
   #onLive(event: LiveEvent): void {
     // what is durable is told from its rows, once, whoever announced it and with or without its seq
-    if (isDurable(event.type)) this.#want(event.seq === undefined ? this.#cursor + 1 : Number(event.seq));
+    if (DURABLE.has(event.type)) this.#want(event.seq === undefined ? this.#cursor + 1 : Number(event.seq));
     else if (event.type === 'turn.snapshot') this.#onSnapshot(event);
     else if (this.#isReading || this.#awaitsSnapshot) this.#hold(event);
     else this.#pass(event);
@@ -172,8 +177,4 @@ function cursorAt(events: readonly DurableEvent[], i: number): StreamCursor {
   const seq = events[i]?.seq ?? 0;
   if (events[i + 1]?.seq !== seq) return { seq, told: 0 };
   return { seq, told: i + 1 - events.findIndex((event) => event.seq === seq) };
-}
-
-function isDurable(type: string): boolean {
-  return Object.entries(STREAM_EVENTS).some(([name, rule]) => name === type && rule.durable);
 }
