@@ -72,6 +72,7 @@ export { parseKey } from './keys/parse.ts';
 export { roomFromInbound } from './keys/rooms.ts';
 export { isSharedLane, standardKey } from './keys/standard.ts';
 export { webChatKey, webChatPlatform } from './keys/web-chat.ts';
+export { webChatSource } from './keys/web-chat-source.ts';
 export { canonicalWhatsapp, normalizeWhatsapp, whatsappJid } from './keys/whatsapp.ts';
 export { decodeCursor, encodeCursor } from './paging/cursor.ts';
 export type {

@@ -14,6 +14,14 @@ export {
 export { HTTP_ERRORS, RUN_ERRORS } from './errors.ts';
 export { errorsPage } from './errors-page.ts';
 export {
+  CLIENT_TOKEN_SECONDS_MAX,
+  ClientClaimsSchema,
+  type ClientToken,
+  ClientTokenRequestSchema,
+  ClientTokenSchema,
+  RoomSchema,
+} from './http/client-tokens.ts';
+export {
   type Account,
   type AccountBody,
   AccountBodySchema,

@@ -17,6 +17,7 @@ import { announceControl, announceEnd } from './runs/announce-end.ts';
 import { RunWaiters } from './runs/run-waiters.ts';
 import { openStores } from './stores.ts';
 import { buildStreams } from './streams/build-streams.ts';
+import { ClientTokens } from './visitors/client-tokens.ts';
 
 /** Builds an ingress: pools → stores → Redis → NATS → use cases → listeners. */
 export async function compose(config: IngressConfig, kit: Kit): Promise<Service> {
@@ -36,8 +37,9 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     observe: counts.batch,
   });
   const rateLimits = new RedisRateLimits({ link: redis, clock, nodes: () => nodes.count });
+  const clientTokens = new ClientTokens({ ...stores, clock, pepper: config.keyPepper });
   const access = new Access({
-    ...{ clock, keys: stores.keys, tenants: stores.tenants },
+    ...{ clock, keys: stores.keys, tenants: stores.tenants, clientTokens },
     pepper: config.keyPepper,
     operatorToken: config.operatorKey ?? null,
     countFailure: counts.authFailed,

@@ -70,3 +70,26 @@ describe('a request is let in by a key', () => {
     expect(answer.json().code).toBe('unauthenticated');
   });
 });
+
+describe('a client token', () => {
+  it('opens nothing that only keys may do, and its holder is told that the scope is missing', async () => {
+    const ports = new TestPorts();
+    const token = await ports.clientToken({ sub: 'ann' });
+    expect(await read(ports, `Bearer ${token}`)).toMatchObject({ status: 403, code: 'scope_missing' });
+  });
+
+  it('that has expired is told apart from one that is none', async () => {
+    const ports = new TestPorts();
+    const old = await ports.clientToken({ sub: 'ann', expiresAtMs: Date.now() - 1000 });
+    expect(await read(ports, `Bearer ${old}`)).toMatchObject({ status: 401, code: 'token_expired' });
+    const changed = `${old.slice(0, -4)}AAAA`;
+    expect(await read(ports, `Bearer ${changed}`)).toMatchObject({ status: 401, code: 'unauthenticated' });
+  });
+
+  it('of a suspended tenant is refused', async () => {
+    const ports = new TestPorts();
+    const token = await ports.clientToken({ sub: 'ann' });
+    ports.setTenant({ status: 'suspended' });
+    expect(await read(ports, `Bearer ${token}`)).toMatchObject({ status: 403, code: 'tenant_suspended' });
+  });
+});

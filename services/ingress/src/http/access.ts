@@ -14,23 +14,30 @@ import {
   type TenantConfigs,
 } from '@turnkeeper/core';
 import type { FastifyRequest } from 'fastify';
+import { ClientTokens } from '../visitors/client-tokens.ts';
+import type { Visitor } from '../visitors/visitor.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Who passed `Access.requires`; the server begins each request with null. */
-    caller: Caller | null;
+    caller: Principal | null;
   }
 }
 
 /** Who calls: a key of a tenant. */
 export interface Caller {
+  readonly kind: 'key';
   readonly key: KeyRecord;
   readonly tenant: TenantConfig;
 }
 
+/** Who calls where visitors may, too. */
+export type Principal = Caller | Visitor;
+
 export interface AccessParts {
   readonly keys: KeyLookup;
   readonly tenants: Pick<TenantConfigs, 'get'>;
+  readonly clientTokens: Pick<ClientTokens, 'read' | 'faultOf'>;
   /** The server's pepper: what is stored of a token is its HMAC. */
   readonly pepper: string;
   readonly clock: Clock;
@@ -74,7 +81,35 @@ export class Access {
     if (tenant === null) throw this.#refused('unauthenticated');
     if (tenant.status !== 'active') throw this.#refused('tenant_suspended');
     if (!key.scopes.includes(scope)) throw this.#refused('scope_missing');
-    return { key, tenant };
+    return { kind: 'key', key, tenant };
+  }
+
+  /** The visitor whose client token this is. @throws AppError `unauthenticated`, `token_expired`, `tenant_suspended`; StoreError */
+  async visitor(token: string): Promise<Visitor> {
+    const visitor = ClientTokens.isOne(token) ? await this.#parts.clientTokens.read(token) : null;
+    if (visitor === null) throw this.#refused('unauthenticated');
+    if (visitor.tenant.status !== 'active') throw this.#refused('tenant_suspended');
+    return visitor;
+  }
+
+  /** A key with the scope, or a visitor; what a visitor may see is for the route to say. @throws as `caller` and `visitor` */
+  async principal(request: FastifyRequest, scope: Scope): Promise<Principal> {
+    const token = bearerOf(request);
+    return ClientTokens.isOne(token) ? this.visitor(token) : this.caller(request, scope);
+  }
+
+  /** As `requires`, and visitors pass, too; `principalOf` then says who it is. */
+  admits(scope: Scope): (request: FastifyRequest) => Promise<void> {
+    return async (request) => {
+      request.caller = await this.principal(request, scope);
+    };
+  }
+
+  /** Who passed `admits` on this request. */
+  principalOf(request: FastifyRequest): Principal {
+    const { caller } = request;
+    if (caller === null) throw new AppError({ code: 'internal', message: 'the route asks for nobody' });
+    return caller;
   }
 
   /** A hook that lets only callers with the scope pass, before the body is read; `callerOf` then says who it is. */
@@ -86,9 +121,9 @@ export class Access {
 
   /** Who passed `requires` on this request. */
   callerOf(request: FastifyRequest): Caller {
-    const { caller } = request;
-    if (caller === null) throw new AppError({ code: 'internal', message: 'the route asks for nobody' });
-    return caller;
+    const caller = this.principalOf(request);
+    if (caller.kind === 'key') return caller;
+    throw new AppError({ code: 'internal', message: 'the route asks for no key' });
   }
 
   /** The operator key behind a request. @throws AppError `unauthenticated`, `key_expired`, `key_revoked`; StoreError */
@@ -96,18 +131,23 @@ export class Access {
     return this.#keyOf(request, 'operator');
   }
 
-  /** False once a caller's key or tenant no longer works: open streams end then. @throws StoreError */
-  async isStillValid({ key, tenant }: Caller): Promise<boolean> {
+  /** Why a caller's key, token or tenant no longer works: open streams end then. Null while it does. @throws StoreError */
+  async faultOf(principal: Principal): Promise<HttpErrorCode | null> {
+    if (principal.kind === 'visitor') return this.#parts.clientTokens.faultOf(principal);
     const [known, now] = await Promise.all([
-      this.#parts.keys.find('tenant', key.keyId),
-      this.#parts.tenants.get(tenant.tenantId),
+      this.#parts.keys.find('tenant', principal.key.keyId),
+      this.#parts.tenants.get(principal.tenant.tenantId),
     ]);
-    return known !== null && now?.status === 'active' && this.#lifeFault(known) === null;
+    if (now?.status === 'suspended') return 'tenant_suspended';
+    return known === null || now?.status !== 'active' ? 'key_revoked' : this.#lifeFault(known);
   }
 
   async #keyOf(request: FastifyRequest, kind: 'tenant' | 'operator'): Promise<KeyRecord> {
-    const header = request.headers.authorization ?? '';
-    const token = BEARER.test(header) ? parseApiToken(header.replace(BEARER, '')) : null;
+    const text = bearerOf(request);
+    // who is known but may only do what visitors do is told so
+    if (ClientTokens.isOne(text) && kind === 'tenant' && (await this.visitor(text)))
+      throw this.#refused('scope_missing');
+    const token = parseApiToken(text);
     if (token === null || token.kind !== kind) throw this.#refused('unauthenticated');
     const key = this.#configuredKey(token) ?? (await this.#parts.keys.find(kind, token.keyId));
     if (key === null || !this.#proves(token.token, key)) throw this.#refused('unauthenticated');
@@ -148,6 +188,11 @@ export class Access {
     this.#parts.countFailure();
     return new AppError({ code, message: REASONS[code] ?? 'not allowed' });
   }
+}
+
+/** What follows `Bearer`; empty when there is none. */
+function bearerOf({ headers: { authorization = '' } }: FastifyRequest): string {
+  return BEARER.test(authorization) ? authorization.replace(BEARER, '') : '';
 }
 
 function configuredKey({ keyId }: ApiToken, hmac: Uint8Array): KeyRecord {

@@ -37,6 +37,8 @@ import { Targets } from '../intake/targets.ts';
 import { RunStreams } from '../runs/run-streams.ts';
 import { RunWaiters } from '../runs/run-waiters.ts';
 import { OpenStreams } from '../streams/open-streams.ts';
+import { ClientTokens } from '../visitors/client-tokens.ts';
+import type { Visitor } from '../visitors/visitor.ts';
 import { Access } from './access.ts';
 import { registerHealth } from './health.ts';
 import { registerHooks } from './hooks.ts';
@@ -111,6 +113,18 @@ export class TestPorts {
     for (const listener of this.listeners) listener({ at: new Date().toISOString(), sessionKey: 'k', ...event });
   }
 
+  /** A token of a visitor of the agent `main`, without an account. */
+  async clientToken(changes: Partial<Visitor>): Promise<string> {
+    const tenant = this.tenants.get(tenantId);
+    if (tenant === undefined) throw new Error('no tenant in this test');
+    const agent = agentOf(mainAgentId, 'main');
+    const visitor: Visitor = {
+      ...{ kind: 'visitor', tenant, agent, account: null, sub: 'ann', name: null, rooms: ['u_ann'] },
+      ...{ expiresAtMs: Date.now() + 60_000, ...changes },
+    };
+    return new ClientTokens({ ...this.#configs(), pepper: PEPPER, clock }).sign(visitor);
+  }
+
   drain: () => void = () => undefined;
   recheck: () => Promise<void> = () => Promise.resolve();
 
@@ -126,7 +140,9 @@ export class TestPorts {
         return () => this.listeners.delete(onEvent);
       },
     };
+    const clientTokens = new ClientTokens({ ...this.#configs(), pepper: PEPPER, clock });
     const access = new Access({
+      clientTokens,
       keys: { find: (_kind, keyId) => this.#findKey(keyId), noteUse: () => undefined },
       tenants: this.#tenantConfigs(),
       pepper: PEPPER,

@@ -1,6 +1,6 @@
-import { AppError, type Clock, type Gauge, type Ids, type Logger } from '@turnkeeper/core';
+import { AppError, type Clock, type Gauge, type HttpErrorCode, type Ids, type Logger } from '@turnkeeper/core';
 import type { StreamEventData } from '@turnkeeper/protocol';
-import type { Access, Caller } from '../http/access.ts';
+import type { Access, Principal } from '../http/access.ts';
 
 /** A reader of any kind that holds a connection. */
 export interface OpenStream {
@@ -9,13 +9,19 @@ export interface OpenStream {
   onEnd(handler: () => void): void;
   /** Something that readers ignore and that keeps proxies from closing. */
   comment(): void;
-  close(reason: StreamEventData['stream.closing']['reason'], reconnectAfterMs: number, at: string): void;
+  /** `fault`: what became of its key or token, when it is `revoked`. */
+  close(
+    reason: StreamEventData['stream.closing']['reason'],
+    reconnectAfterMs: number,
+    at: string,
+    fault?: HttpErrorCode,
+  ): void;
 }
 
 export type StreamKind = 'run' | 'session' | 'tenant' | 'socket';
 
 export interface OpenStreamsOptions {
-  readonly access: Pick<Access, 'isStillValid'>;
+  readonly access: Pick<Access, 'faultOf'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -27,7 +33,7 @@ export interface OpenStreamsOptions {
 
 interface Entry {
   readonly stream: OpenStream;
-  readonly caller: Caller;
+  readonly caller: Principal;
   readonly endsMs: number;
 }
 
@@ -62,7 +68,7 @@ export class OpenStreams {
     };
   }
 
-  add(stream: OpenStream, { kind, caller }: { readonly kind: StreamKind; readonly caller: Caller }): void {
+  add(stream: OpenStream, { kind, caller }: { readonly kind: StreamKind; readonly caller: Principal }): void {
     const lifetimeMs = LIFETIME_MS * (1 + LIFETIME_JITTER * (2 * this.#options.ids.random() - 1));
     const entry = { stream, caller, endsMs: this.#options.clock.monotonicMs() + lifetimeMs };
     this.#open.add(entry);
@@ -95,7 +101,7 @@ export class OpenStreams {
    * is away what was allowed goes on, and that is logged once.
    */
   async recheck(): Promise<void> {
-    const byKey = Map.groupBy(this.#open, ({ caller }) => `${caller.key.keyId}/${caller.tenant.tenantId}`);
+    const byKey = Map.groupBy(this.#open, ({ caller }) => credentialOf(caller));
     const checks = await Promise.allSettled([...byKey.values()].map((streams) => this.#recheck(streams)));
     const failed = checks.find((check) => check.status === 'rejected');
     if (failed !== undefined && !this.#isStoreAway) {
@@ -113,8 +119,8 @@ export class OpenStreams {
   /** Streams of one key. */
   async #recheck(streams: readonly Entry[]): Promise<void> {
     const [first] = streams;
-    if (first === undefined || (await this.#options.access.isStillValid(first.caller))) return;
-    for (const { stream } of streams) stream.close('revoked', 0, this.#now());
+    const fault = first === undefined ? null : await this.#options.access.faultOf(first.caller);
+    if (fault !== null) for (const { stream } of streams) stream.close('revoked', 0, this.#now(), fault);
   }
 
   /** Ends a stream that has nothing more to say though its reader wants more: it comes back, a little later. */
@@ -131,6 +137,13 @@ export class OpenStreams {
   #now(): string {
     return new Date(this.#options.clock.nowMs()).toISOString();
   }
+}
+
+/** One key, or all tokens of one visitor that end together. */
+function credentialOf(caller: Principal): string {
+  const { tenantId } = caller.tenant;
+  if (caller.kind === 'key') return `${caller.key.keyId}/${tenantId}`;
+  return `${caller.agent.agentId}/${caller.account?.accountId}/${caller.sub}/${caller.expiresAtMs}/${tenantId}`;
 }
 
 function tooMany(): AppError {
