@@ -41,7 +41,8 @@ async function serve(
     release();
     throw error;
   }
-  const connection = new SseConnection(reply, { tenantId: lane.tenantId, sessionKey }, parts.deltasDropped);
+  const about = { subject: { tenantId: lane.tenantId, sessionKey }, clock: parts.clock, dropped: parts.deltasDropped };
+  const connection = new SseConnection(reply, about);
   connection.onEnd(() => {
     joined.close();
     release();
@@ -61,6 +62,7 @@ class LateSink implements StreamSink {
   readonly durable: StreamSink['durable'] = (event, cursor) => this.target?.durable(event, cursor);
   readonly ephemeral: StreamSink['ephemeral'] = (event) => this.target?.ephemeral(event);
   readonly say: StreamSink['say'] = (type, data) => this.target?.say(type, data);
+  readonly drained: StreamSink['drained'] = async () => this.target?.drained();
 }
 
 function sseSink(connection: SseConnection, passes: (type: string) => boolean, now: () => string): StreamSink {
@@ -72,5 +74,6 @@ function sseSink(connection: SseConnection, passes: (type: string) => boolean, n
       if (passes(event.type)) connection.forward(event);
     },
     say: (type, data) => connection.send(type, data, { at: now() }),
+    drained: () => connection.drained(),
   };
 }

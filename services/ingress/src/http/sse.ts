@@ -1,11 +1,12 @@
 import type { ServerResponse } from 'node:http';
-import { type Counter, formatId, type LiveEvent, type TenantId } from '@turnkeeper/core';
+import { type Clock, type Counter, formatId, type LiveEvent, type TenantId } from '@turnkeeper/core';
 import type { StreamEvent, StreamEventData } from '@turnkeeper/protocol';
 import type { FastifyReply } from 'fastify';
 
-/** A slow reader loses ephemeral events above the first, and its connection above the second. */
-const EPHEMERAL_BYTES_MAX = 256 * 1024;
-const UNSENT_BYTES_MAX = 1024 * 1024;
+/** Above this a slow reader loses ephemeral events, and durable ones wait. */
+const UNSENT_BYTES_MAX = 256 * 1024;
+/** They wait so long; then the reader loses its connection. */
+const DRAIN_MS = 30_000;
 /** A reader that is cut off may still take what was sent before, if it goes on taking. */
 const LAST_BYTES_MS = 10_000;
 
@@ -15,24 +16,31 @@ export interface StreamSubject {
   readonly sessionKey: string;
 }
 
+export interface SseOptions {
+  readonly subject: StreamSubject;
+  readonly clock: Clock;
+  /** Ephemeral events that a slow reader lost. */
+  readonly dropped?: Counter;
+}
+
 /**
- * One answer of server-sent events. Durable events carry their lane seq as SSE id; a reader that is too slow first loses
- * ephemeral ones (they may be lost anyway), then gets `stream.closing` and is cut off.
+ * One answer of server-sent events. A reader that is too slow first loses ephemeral events (they may be lost anyway);
+ * whoever writes durable ones waits for `drained` between them; a reader that takes nothing for 30 s gets
+ * `stream.closing` and is cut off.
  */
 export class SseConnection {
   readonly #response: ServerResponse;
   readonly #tenantId: string;
   readonly #subject: StreamSubject;
+  readonly #clock: Clock;
   readonly #onEnd = new Set<() => void>();
   readonly #dropped: Counter | undefined;
   #isOpen = true;
 
-  /**
-   * Takes the answer over from the framework; the headers that it has already are kept. `dropped` counts ephemeral
-   * events that a slow reader lost.
-   */
-  constructor(reply: FastifyReply, subject: StreamSubject, dropped?: Counter) {
+  /** Takes the answer over from the framework; the headers that it has already are kept. */
+  constructor(reply: FastifyReply, { subject, clock, dropped }: SseOptions) {
     this.#dropped = dropped;
+    this.#clock = clock;
     reply.isTimed = false;
     reply.hijack();
     this.#response = reply.raw;
@@ -64,7 +72,7 @@ export class SseConnection {
   forward(event: LiveEvent, id: string | null = event.seq ?? null): void {
     const { seq, sessionId, ...rest } = event;
     const isDurable = seq !== undefined;
-    if (!isDurable && this.#response.writableLength > EPHEMERAL_BYTES_MAX) {
+    if (!isDurable && this.#response.writableLength > UNSENT_BYTES_MAX) {
       this.#dropped?.inc();
       return;
     }
@@ -91,6 +99,24 @@ export class SseConnection {
     if (this.#isOpen && this.#response.writableLength <= UNSENT_BYTES_MAX) this.#response.write(': \n\n');
   }
 
+  /**
+   * Resolves when the reader has taken enough that more may be written, or the stream has ended; a reader that takes too
+   * long is cut off, and the stream has ended then.
+   */
+  async drained(): Promise<void> {
+    if (!this.#isOpen || this.#response.writableLength <= UNSENT_BYTES_MAX) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const deadline = new AbortController();
+    this.#response.once('drain', resolve);
+    this.#onEnd.add(resolve);
+    void this.#clock.sleep(DRAIN_MS, deadline.signal).then(() => resolve());
+    await promise;
+    this.#response.removeListener('drain', resolve);
+    this.#onEnd.delete(resolve);
+    deadline.abort();
+    if (this.#response.writableLength > UNSENT_BYTES_MAX) this.#closeSlow();
+  }
+
   /** Tells the reader why, and when to come back, then ends. */
   close(reason: StreamEventData['stream.closing']['reason'], reconnectAfterMs: number, at: string): void {
     if (!this.#isOpen) return;
@@ -105,7 +131,9 @@ export class SseConnection {
   }
 
   /** Its reader has not taken what it was sent: what waits goes out if it still does, and the reason after it. */
-  #closeSlow(at: string): void {
+  #closeSlow(): void {
+    if (!this.#isOpen) return;
+    const at = new Date(this.#clock.nowMs()).toISOString();
     const data = { reason: 'slow_consumer', reconnectAfterMs: 0 };
     const event = { ...this.#envelope(at, null), type: 'stream.closing', data };
     this.#response.end(`event: stream.closing\ndata: ${JSON.stringify(event)}\n\n`);
@@ -119,11 +147,8 @@ export class SseConnection {
 
   #write(id: string | null, event: Written): void {
     if (!this.#isOpen) return;
-    if (this.#response.writableLength > UNSENT_BYTES_MAX) this.#closeSlow(event.at);
-    else
-      this.#response.write(
-        `event: ${event.type}\n${id === null ? '' : `id: ${id}\n`}data: ${JSON.stringify(event)}\n\n`,
-      );
+    const lines = [`event: ${event.type}`, ...(id === null ? [] : [`id: ${id}`]), `data: ${JSON.stringify(event)}`];
+    this.#response.write(`${lines.join('\n')}\n\n`);
   }
 
   #ended(): void {

@@ -85,7 +85,7 @@ export class RunStreams {
     begin?: (connection: SseConnection) => void,
   ): Promise<void> {
     const { run, caller, feed } = from;
-    const connection = new SseConnection(reply, run);
+    const connection = new SseConnection(reply, { subject: run, clock: this.#options.clock });
     const gone = new AbortController();
     connection.onEnd(() => {
       feed.close();

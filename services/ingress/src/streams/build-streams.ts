@@ -28,7 +28,7 @@ export function buildStreams(kit: Kit, parts: StreamParts) {
     openStreams,
     laneChanges,
     streams: new RunStreams({ live, waiters, clock, logger, openStreams }),
-    sessionStreams: new SessionStreams({ reads, changes: laneChanges, live, snapshots, logger, replays }),
+    sessionStreams: new SessionStreams({ ...{ reads, changes: laneChanges, live, snapshots, clock, logger }, replays }),
     deltasDropped: metrics.counter('stream_deltas_dropped_total'),
   };
 }

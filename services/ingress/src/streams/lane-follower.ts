@@ -1,4 +1,5 @@
 import {
+  type Clock,
   type DurableEvent,
   type LaneHead,
   type LaneRef,
@@ -16,10 +17,13 @@ export interface FollowerOptions {
   readonly changes: Pick<LaneChanges, 'follow' | 'read'>;
   readonly live: Pick<LiveStream, 'subscribe'>;
   readonly snapshots: Pick<Snapshots, 'ask'>;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** `cursor`: where the reader stands with it. */
   readonly onDurable: (event: DurableEvent, cursor: StreamCursor) => void;
   readonly onEphemeral: (event: LiveEvent) => void;
+  /** Awaited after each durable event: resolves when the reader may get the next. */
+  readonly drained: () => Promise<void>;
 }
 
 /** Told from rows; what is announced of them live only hastens the reading. */
@@ -40,7 +44,8 @@ const ENDED_TURNS_MAX = 32;
  *  live event without one ───────────► held while rows are read or a snapshot is awaited, else passed on at once
  * ```
  * Durable events come from the rows alone: a live one only says that there is something to read. So each comes once and
- * in order, whatever is lost, doubled or late on the way. Deltas of a turn that has ended are dropped.
+ * in order, whatever is lost, doubled or late on the way. They are written as the reader takes them; meanwhile the rows
+ * wait, and live events are lost above a bound. Deltas of a turn that has ended are dropped.
  */
 export class LaneFollower {
   readonly #options: FollowerOptions;
@@ -77,8 +82,9 @@ export class LaneFollower {
     if (head.isRunning) {
       this.#awaitsSnapshot = true;
       this.#options.snapshots.ask(this.#options.lane);
-      const timer = setTimeout(() => this.#stopAwaiting(), SNAPSHOT_MS);
-      this.#endings.push(() => clearTimeout(timer));
+      const waiting = new AbortController();
+      this.#endings.push(() => waiting.abort());
+      void this.#options.clock.sleep(SNAPSHOT_MS, waiting.signal).then(() => this.#stopAwaiting());
     }
     this.#isReading = false;
     this.#release();
@@ -149,7 +155,11 @@ export class LaneFollower {
     while (!this.#isClosed) {
       const page = await this.#options.changes.read(this.#options.lane, this.#cursor);
       if (page === null || this.#isClosed) return;
-      for (const [i, event] of page.events.entries()) this.#tell(event, cursorAt(page.events, i));
+      for (const [i, event] of page.events.entries()) {
+        this.#tell(event, cursorAt(page.events, i));
+        await this.#options.drained();
+        if (this.#isClosed) return;
+      }
       this.#told = 0;
       const isWhole = page.upTo >= page.head;
       this.#cursor = Math.max(this.#cursor, page.upTo);

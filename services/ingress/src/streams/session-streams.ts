@@ -1,4 +1,5 @@
 import {
+  type Clock,
   type Counter,
   type DurableEvent,
   formatId,
@@ -21,6 +22,11 @@ export interface StreamSink {
   durable(event: DurableEvent, cursor: StreamCursor): void;
   ephemeral(event: LiveEvent): void;
   say<Type extends 'stream.open' | 'stream.replayed' | 'stream.reset'>(type: Type, data: StreamEventData[Type]): void;
+  /**
+   * Awaited after each durable event and before the stream goes live: resolves when the reader has taken enough of what was
+   * written that more may be, or when it has gone. Must not wait for ever: who takes nothing is cut off (`slow_consumer`).
+   */
+  drained(): Promise<void>;
 }
 
 export interface SessionStreamsOptions {
@@ -28,6 +34,7 @@ export interface SessionStreamsOptions {
   readonly changes: Pick<LaneChanges, 'follow' | 'read'>;
   readonly live: Pick<LiveStream, 'subscribe'>;
   readonly snapshots: Pick<Snapshots, 'ask'>;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** `stream_replays_total`. */
   readonly replays: Counter;
@@ -50,11 +57,12 @@ export class SessionStreams {
 
   /** Subscribes, then reads where the lane stands. A lane that is not there yet stands at 0. @throws StoreError */
   async join(lane: LaneRef, sink: StreamSink): Promise<JoinedLane> {
-    const { reads, changes, live, snapshots, logger } = this.#options;
+    const { reads, changes, live, snapshots, clock, logger } = this.#options;
     const follower = new LaneFollower({
-      ...{ lane, changes, live, snapshots, logger },
+      ...{ lane, changes, live, snapshots, clock, logger },
       onDurable: (event, cursor) => sink.durable(event, cursor),
       onEphemeral: (event) => sink.ephemeral(event),
+      drained: () => sink.drained(),
     });
     try {
       const [head] = await reads.heads([lane]);
