@@ -14,6 +14,7 @@ interface StreamEvent {
 const agents = [
   { name: 'main', runtime: 'echo', echo: { wordMs: 15 } },
   { name: 'slow', runtime: 'echo', echo: { wordMs: 400 } },
+  { name: 'held', runtime: 'echo', echo: { delayMs: 60_000 } },
 ];
 
 /** An address where nothing listens. */
@@ -116,11 +117,13 @@ describe.each([
 
   test('tells what waits, and nothing of what was before when no cursor is given', async () => {
     const key = randomUUID();
-    await send(key, 'a b c d e f', { agentId: 'slow' });
-    const { json } = await send(key, 'later', { agentId: 'slow' });
+    const running = await send(key, 'first', { agentId: 'held' });
+    await read(key, { after: 0 }, (events) => events.some(({ type }) => type === 'turn.started'));
+    const { json } = await send(key, 'later', { agentId: 'held' });
     const events = await read(key, { query: '' }, isReplayed);
     expect(durable(events)).toEqual([]);
-    expect(events.at(-1)?.data['pending']).toContainEqual({ eventId: json.eventId, runId: json.runId, position: 1 });
+    expect(events.at(-1)?.data['pending']).toEqual([{ eventId: json.eventId, runId: json.runId, position: 1 }]);
+    for (const { runId } of [json, running.json]) await cluster.api(`/v1/runs/${runId}/cancel`, { method: 'POST' });
   });
 
   test('leaves out what a filter leaves out, and refuses filters that do not exist', async () => {

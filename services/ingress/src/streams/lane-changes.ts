@@ -76,17 +76,13 @@ export class LaneChanges {
     }
   }
 
+  /**
+   * One function to the end: between its last look and its end no other code may run, or a reader that asks then, as the
+   * one just answered does, would wait for a reading that nobody starts.
+   */
   async #readAll(): Promise<void> {
     this.#isReading = true;
-    try {
-      await this.#options.clock.sleep(GATHER_MS);
-      await this.#readAsked();
-    } finally {
-      this.#isReading = false;
-    }
-  }
-
-  async #readAsked(): Promise<void> {
+    await this.#options.clock.sleep(GATHER_MS);
     while (this.#asked.size > 0) {
       const batch = [...this.#asked.entries()].slice(0, LANES_PER_READ);
       for (const [key] of batch) this.#asked.delete(key);
@@ -98,5 +94,6 @@ export class LaneChanges {
         for (const { answer } of items) answer.reject(error);
       }
     }
+    this.#isReading = false;
   }
 }

@@ -149,6 +149,8 @@ export class LaneFollower {
     }
     this.#isReading = false;
     this.#release();
+    // asked for after the last look of the reading, before its end
+    if (this.#wanted > this.#cursor) void this.#pull();
   }
 
   async #readOn(): Promise<void> {
