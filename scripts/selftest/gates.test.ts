@@ -12,6 +12,7 @@ interface Plant {
 
 const RULES = readFileSync('.dependency-cruiser.cjs', 'utf8');
 const CORE = 'packages/core/src';
+const INPUTS = 'packages/protocol/src/http/inputs.ts';
 const UNIT_TESTS = 'test:unit -- packages/core/src/planted';
 const passing = "import { expect, it } from 'vitest';\nit('holds', () => expect(1).toBe(1));\n";
 
@@ -161,12 +162,31 @@ module.exports.options.exclude = { path: '^packages/core/' };
     files: { [`${CORE}/planted.ts`]: 'export const planted = Date.now();\n' },
   },
   {
+    fault: 'an answer that lacks a promised field',
+    gate: 'check:openapi',
+    says: /POST \/v1\/inputs\/\{id\}\/answer 200 \/outcome: removed/,
+    files: { [INPUTS]: edited(INPUTS, "inputId: z.string(), outcome: z.literal('answered')", 'inputId: z.string()') },
+  },
+  {
+    fault: 'a request that needs a new field',
+    gate: 'check:openapi',
+    says: /POST \/v1\/inputs\/\{id\}\/answer request \/by: now required/,
+    files: { [INPUTS]: edited(INPUTS, 'text: MessageTextSchema', 'text: MessageTextSchema, by: z.string()') },
+  },
+  {
     fault: 'a changeset without a text',
     gate: 'check:changes',
     says: /planted\.md: has no text/,
     files: { '.changeset/planted.md': '---\n"@turnkeeper/ingress": patch\n---\n\n' },
   },
 ];
+
+/** A file with one place changed; the place must be there, or the plant would be none. */
+function edited(path: string, place: string, instead: string): string {
+  const text = readFileSync(path, 'utf8');
+  if (!text.includes(place)) throw new Error(`${path} no longer says ${place}`);
+  return text.replace(place, instead);
+}
 
 describe('gates of npm run verify', () => {
   let copy: PlantedCopy;

@@ -55,9 +55,10 @@ function operationOf(operation: Operation): Json {
   };
 }
 
+/** OpenAPI 3.1: for keys the list names the roles, here scopes, that are needed. */
 function securityOf(door: Operation['door']): Json[] {
   if (door === 'open' || door === 'signature') return [];
-  return [door === 'operator' ? { operatorKey: [] } : { tenantKey: [] }];
+  return [door === 'operator' ? { operatorKey: [] } : { tenantKey: [door] }];
 }
 
 function parametersOf({ path, query, versioned, idempotent, method }: Operation): Json[] {
@@ -102,7 +103,7 @@ const WITH_BODY: readonly HttpErrorCode[] = [
   'body_too_large',
 ];
 
-/** One entry per status, naming its codes. */
+/** One entry per status, naming its codes; `x-codes` does so for programs. */
 function problemsOf({ door, body, errors = [], path }: Operation): [string, Json][] {
   if (door === 'open') return [['4XX', problem('Refused')]];
   const codes = new Set([
@@ -114,7 +115,10 @@ function problemsOf({ door, body, errors = [], path }: Operation): [string, Json
     ...errors,
   ]);
   const byStatus = Map.groupBy(codes, (code) => String(HTTP_ERRORS[code].status));
-  return [...byStatus].map(([status, names]) => [status, problem(names.map((name) => `\`${name}\``).join(', '))]);
+  return [...byStatus].map(([status, names]) => [
+    status,
+    { ...problem(names.map((name) => `\`${name}\``).join(', ')), 'x-codes': names },
+  ]);
 }
 
 function problem(description: string): Json {
