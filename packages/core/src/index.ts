@@ -171,7 +171,7 @@ export type {
   WakeUps,
 } from './ports/signals.ts';
 export type { TenantSlots } from './ports/slots.ts';
-export type { DurableEvent, LaneHead, LanePage, PendingEvent, StreamReads } from './ports/streams.ts';
+export type { DurableEvent, LaneHead, LanePage, PendingEvent, RunInStream, StreamReads } from './ports/streams.ts';
 export { noTracer, type Span, type Traceparent, type Tracer, traced } from './ports/tracing.ts';
 export type { TranscriptEntry, TranscriptRequest, TranscriptStore } from './ports/transcripts.ts';
 export { DatabaseHealth } from './recovery/database-health.ts';

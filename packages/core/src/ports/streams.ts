@@ -1,4 +1,4 @@
-import type { EventId, LaneRef, TenantId } from '../ids.ts';
+import type { EventId, LaneRef, TenantId, TurnId } from '../ids.ts';
 import type { LiveEvent } from './signals.ts';
 
 /** What became durable in a lane, as readers get it. Ids are public ones. */
@@ -34,6 +34,17 @@ export interface PendingEvent {
   readonly position: number;
 }
 
+/** Where a run stands in the stream of its lane. */
+export interface RunInStream {
+  /** Everything that concerns the run comes after this seq. */
+  readonly before: number;
+  /** The seq that ended it; null: it goes on, or it was refused when it came and no seq tells of it. */
+  readonly ended: number | null;
+  readonly isFinal: boolean;
+  /** The turn that runs it, or the last that ended with it. */
+  readonly turnId: TurnId | null;
+}
+
 /** Streams are built from the rows alone, on any node. Answer i belongs to item i; null = no such lane. */
 export interface StreamReads {
   /** @throws StoreError */
@@ -42,6 +53,6 @@ export interface StreamReads {
   changes(items: readonly { readonly lane: LaneRef; readonly after: number }[]): Promise<(LanePage | null)[]>;
   /** The first of them, oldest first. @throws StoreError */
   pending(lane: LaneRef): Promise<PendingEvent[]>;
-  /** The seq after which everything that concerns the run comes; null = no such run. @throws StoreError */
-  seqBefore(tenantId: TenantId, runId: EventId): Promise<number | null>;
+  /** Null = no such run. @throws StoreError */
+  runInStream(tenantId: TenantId, runId: EventId): Promise<RunInStream | null>;
 }

@@ -171,9 +171,35 @@ export function eventsOfMessage(row: MessageRow, head: HeadRow): DurableEvent[] 
   ];
 }
 
-/** What somebody did to the conversation: its kind is the event's type. */
-export function eventOfMark({ kind, seq, session_id, body, at }: MarkRow, head: HeadRow): DurableEvent {
-  return { ...envelope(head, session_id, null), type: kind, at: at.toISOString(), seq: Number(seq), data: body };
+/**
+ * What somebody did to the conversation: its kind is the event's type. A question that a turn asked is that turn's, and says
+ * which runs wait now.
+ */
+export function eventsOfMark(
+  row: MarkRow,
+  { head, turns }: { readonly head: HeadRow; readonly turns: readonly TurnRow[] },
+): DurableEvent[] {
+  const about = { at: row.at.toISOString(), seq: Number(row.seq) };
+  const data = markData(row.body);
+  const asked = row.kind === 'input.required' ? turns.find(({ end_seq }) => end_seq === row.seq) : undefined;
+  if (asked === undefined) return [{ ...envelope(head, row.session_id, null), ...about, type: row.kind, data }];
+  const { inputId } = data;
+  const of = { ...envelope(head, row.session_id, asked.id), ...about };
+  const waiting = asked.event_ids.map((id) => {
+    const [runId, eventId] = [formatId('run', id), formatId('evt', id)];
+    return { ...of, type: 'run.waiting', runIds: [runId], data: { runId, eventId, inputId } };
+  });
+  return [...waiting, { ...of, type: row.kind, runIds: asked.event_ids.map((id) => formatId('run', id)), data }];
+}
+
+/** Ids as callers know them. */
+function markData(body: MarkRow['body']): DurableEvent['data'] {
+  const { inputId, previousSessionId } = body;
+  return {
+    ...body,
+    ...(typeof inputId === 'string' ? { inputId: formatId('inp', inputId) } : {}),
+    ...(typeof previousSessionId === 'string' ? { previousSessionId: formatId('ses', previousSessionId) } : {}),
+  };
 }
 
 function envelope(head: HeadRow, sessionId: string | null, turnId: string | null) {

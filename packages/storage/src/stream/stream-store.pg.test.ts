@@ -1,4 +1,4 @@
-import type { BootId, DurableEvent, LaneRef } from '@turnkeeper/core';
+import type { BootId, DurableEvent, LaneRef, MessageId, SessionId } from '@turnkeeper/core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { freshId, openStage, type Stage, type StageLane } from '../testing/stage.ts';
 import { StreamStore } from './stream-store.ts';
@@ -77,6 +77,63 @@ describe('what changed in a lane', () => {
   });
 });
 
+it('a message is told of once, though its turn was handed back and it is taken again', async () => {
+  const lane = await freshLane();
+  await stage.send(lane, 'one');
+  const turn = await stage.claim(bootId, lane);
+  await stage.lanes.handBack(bootId, [{ ...turn, hadEffect: false, reason: 'local_failure' }]);
+  await stage.commit(bootId, await stage.claim(bootId, lane));
+  const { events } = await changes(lane, 0);
+  expect(told(events.filter(({ type }) => type !== 'run.settled'))).toEqual([
+    '1 turn.started',
+    '1 message.created',
+    '2 turn.interrupted',
+    '3 turn.started',
+    '4 message.created',
+    '4 turn.finished',
+  ]);
+});
+
+it('much that was ended at once is one page; much that was said without a turn is several', async () => {
+  const lane = await freshLane();
+  for (let n = 0; n < 120; n++) await stage.send(lane, String(n), { laneCap: 200 });
+  await stage.claim(bootId, lane);
+  const newSessionId = freshId<SessionId>();
+  await stage.control.control({ lane, sessionId: null, command: 'reset', newSessionId, dedupe: null });
+  const ended = await changes(lane, 0);
+  expect(ended.upTo).toBe(2);
+  expect(ended.events.filter(({ type }) => type === 'run.settled')).toHaveLength(120);
+  expect(ended.events.at(-1)).toMatchObject({ type: 'session.reset', data: { previousSessionId: expect.any(String) } });
+
+  for (let n = 0; n < 150; n++) {
+    const messageId = freshId<MessageId>();
+    const dedupe = { scope: lane.tenantId, key: messageId, bodyHash: new Uint8Array([1]) };
+    const said = { sessionId: null, newSessionId, messageId, author: 'agent', body: { text: String(n) } } as const;
+    await stage.control.sendOutbound({ lane, ...said, accountId: null, dedupe });
+  }
+  const first = await changes(lane, 2);
+  const second = await changes(lane, first.upTo);
+  expect([first.upTo, second.upTo]).toEqual([102, 152]);
+  expect([...first.events, ...second.events].map(({ data }) => data['text'])).toEqual(
+    Array.from({ length: 150 }, (_, n) => String(n)),
+  );
+});
+
+describe('where a run stands in the stream of its lane', () => {
+  it('is before its claim and at its end; while it waits, from where the lane is now', async () => {
+    const lane = await freshLane();
+    const [one, two] = [await stage.send(lane, 'one'), await stage.send(lane, 'two')];
+    const turn = await stage.claim(bootId, lane);
+    const { turnId } = turn.fence;
+    expect(await store.runInStream(lane.tenantId, one)).toEqual({ before: 0, ended: null, isFinal: false, turnId });
+    await stage.commit(bootId, turn);
+    expect(await store.runInStream(lane.tenantId, one)).toEqual({ before: 0, ended: 2, isFinal: true, turnId });
+    const waits = { before: 2, ended: null, isFinal: false, turnId: null };
+    expect(await store.runInStream(lane.tenantId, two)).toEqual(waits);
+    expect(await store.runInStream((await freshLane()).tenantId, two)).toBeNull();
+  });
+});
+
 it('lanes of several tenants are read at once, each for itself; one that is not there is null', async () => {
   const [one, other] = [await freshLane(), await freshLane()];
   await stage.send(one, 'one');
@@ -96,5 +153,4 @@ it('what waits is listed with its position, what runs is not', async () => {
   await stage.claim(bootId, lane);
   const eventId = await stage.send(lane, 'two');
   expect(await store.pending(lane)).toEqual([{ eventId, clientId: null, position: 1 }]);
-  expect(await store.seqBefore(lane.tenantId, eventId)).toBe(1);
 });

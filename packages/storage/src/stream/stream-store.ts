@@ -6,14 +6,16 @@ import {
   type LanePage,
   type LaneRef,
   type PendingEvent,
+  type RunInStream,
   type StreamReads,
   type TenantId,
+  type TurnId,
 } from '@turnkeeper/core';
 import { call, columns, tenantsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import {
   type EventRow,
-  eventOfMark,
+  eventsOfMark,
   eventsOfInbound,
   eventsOfMessage,
   eventsOfRunningTurn,
@@ -27,14 +29,16 @@ import {
 const HEADS = call('lane_heads', 4);
 const TURNS = call('changed_turns', 6);
 const EVENTS_AT = call('events_at', 5);
-const ENDED_ASIDE = call('ended_aside', 6);
-const MESSAGES = call('changed_messages', 6);
-const MARKS = call('changed_marks', 6);
+const ENDED_ASIDE = call('ended_aside', 7);
+const MESSAGES = call('changed_messages', 7);
+const MARKS = call('changed_marks', 7);
 const PENDING = call('pending_events', 5);
-const SEQ_BEFORE_RUN = call('seq_before_run', 2);
+const RUN_IN_STREAM = call('run_in_stream', 2);
 
-/** Ended turns per lane and page. */
-const TURNS_MAX = 100;
+/** Rows of each kind per lane and page: fewer where many lanes are read at once. */
+const ROWS_MAX = 100;
+const ROWS_MIN = 10;
+const ROWS_PER_READ = 1_000;
 const PENDING_MAX = 200;
 
 /** A lane of which the changes in (after, upTo] are wanted, with what was read of it so far. */
@@ -44,12 +48,19 @@ interface Wanted {
   readonly upTo: number;
   readonly head: HeadRow;
   readonly turns: readonly TurnRow[];
+  readonly rowsMax: number;
+}
+
+/** What the rows of one lane tell of, and up to where nothing is missing. */
+interface Found {
+  readonly upTo: number;
+  readonly events: readonly DurableEvent[];
 }
 
 /**
  * Durable events from the rows, in Postgres as tk_engine, many lanes at once. The heads are read first: what a later
  * statement finds beyond them is left for the next page, so that a page is whole though each statement has its own
- * snapshot. A further kind of row is a function in SQL, one here that says what it tells of, and a line in `#events`.
+ * snapshot. A further kind of row is a function in SQL, one here that says what it tells of, and a line in `eventsOf`.
  */
 export class StreamStore implements StreamReads {
   readonly #database: Database;
@@ -67,18 +78,19 @@ export class StreamStore implements StreamReads {
   }
 
   async changes(items: readonly { readonly lane: LaneRef; readonly after: number }[]): Promise<(LanePage | null)[]> {
+    const rowsMax = Math.max(ROWS_MIN, Math.min(ROWS_MAX, Math.floor(ROWS_PER_READ / items.length)));
     const heads = await this.#headRows(items.map(({ lane }) => lane));
-    const turns = await this.#rows<TurnRow>(TURNS, items, [items.map(({ after }) => after), TURNS_MAX]);
+    const turns = byItem(await this.#rows<TurnRow>(TURNS, items, [items.map(({ after }) => after), rowsMax]));
     const wanted = items.map(({ lane, after }, i): Wanted | null => {
       const head = heads[i];
       if (!head) return null;
-      const mine = turns.filter((row) => row.i === i + 1);
-      const last = mine.length === TURNS_MAX ? mine.at(-1) : undefined;
+      const mine = turns(i);
+      const last = mine.length === rowsMax ? mine.at(-1) : undefined;
       const upTo = last === undefined ? Number(head.seq) : Math.max(after, Number(last.end_seq));
-      return { lane, after, upTo, head, turns: mine };
+      return { lane, after, upTo, head, turns: mine, rowsMax };
     });
     const found = await this.#events(wanted.flatMap((item) => item ?? []));
-    return wanted.map((item) => item && pageOf(item, found.get(item) ?? []));
+    return wanted.map((item) => item && pageOf(item, found.get(item)));
   }
 
   async pending(lane: LaneRef): Promise<PendingEvent[]> {
@@ -88,45 +100,52 @@ export class StreamStore implements StreamReads {
     return rows.map(({ id, client_id, before }) => ({ eventId: id, clientId: client_id, position: Number(before) }));
   }
 
-  async seqBefore(tenantId: TenantId, runId: EventId): Promise<number | null> {
-    const [row] = await this.#database.query<{ seq: string }>(SEQ_BEFORE_RUN, [tenantId, runId]);
-    return row === undefined ? null : Number(row.seq);
+  async runInStream(tenantId: TenantId, runId: EventId): Promise<RunInStream | null> {
+    const [row] = await this.#database.query<{
+      readonly before: string;
+      readonly ended: string | null;
+      readonly final: boolean;
+      readonly turn_id: TurnId | null;
+    }>(RUN_IN_STREAM, [tenantId, runId]);
+    if (row === undefined) return null;
+    const { before, ended, final, turn_id } = row;
+    return {
+      before: Number(before),
+      ended: ended === null ? null : Number(ended),
+      isFinal: final,
+      turnId: turn_id,
+    };
   }
 
-  /** Everything that the rows of these lanes tell of. */
-  async #events(wanted: readonly Wanted[]): Promise<Map<Wanted, DurableEvent[]>> {
-    const places = wanted.flatMap((item) => ordsOf(item).map((ord) => ({ item, lane: item.lane, ord })));
-    const range = [wanted.map(({ after }) => after), wanted.map(({ upTo }) => upTo)];
+  async #events(wanted: readonly Wanted[]): Promise<Map<Wanted, Found>> {
+    const places = wanted.flatMap((item, i) => ordsOf(item).map((ord) => ({ i, lane: item.lane, ord })));
+    const rowsMax = wanted[0]?.rowsMax ?? ROWS_MAX;
+    const range = [wanted.map(({ after }) => after), wanted.map(({ upTo }) => upTo), rowsMax];
     const [taken, aside, messages, marks] = await Promise.all([
       this.#rows<EventRow>(EVENTS_AT, places, [places.map(({ ord }) => ord)]),
-      this.#rows<EventRow>(ENDED_ASIDE, wanted, range),
-      this.#rows<MessageRow>(MESSAGES, wanted, range),
-      this.#rows<MarkRow>(MARKS, wanted, range),
+      this.#rows<EventRow>(ENDED_ASIDE, wanted, range).then(byItem),
+      this.#rows<MessageRow>(MESSAGES, wanted, range).then(byItem),
+      this.#rows<MarkRow>(MARKS, wanted, range).then(byItem),
     ]);
-    const found = new Map(wanted.map((item) => [item, [] as DurableEvent[]]));
-    for (const [i, item] of wanted.entries()) {
-      const events = new Map<string, EventRow>();
-      for (const row of taken) if (places[row.i - 1]?.item === item) events.set(row.id, row);
-      for (const row of aside) if (row.i === i + 1) events.set(row.id, row);
-      const inbound = [...events.values()];
-      const running = inbound.filter(({ ord }) => item.head.turn_ords?.includes(ord));
-      found
-        .get(item)
-        ?.push(
-          ...item.turns.flatMap((row) => eventsOfTurn(row, item.head)),
-          ...(item.turns.some(({ id }) => id === item.head.turn_id) ? [] : eventsOfRunningTurn(item.head, running)),
-          ...inbound.flatMap((row) => eventsOfInbound(row, item.head)),
-          ...messages.filter((row) => row.i === i + 1).flatMap((row) => eventsOfMessage(row, item.head)),
-          ...marks.filter((row) => row.i === i + 1).map((row) => eventOfMark(row, item.head)),
-        );
-    }
-    return found;
+    const takenBy = byItem(taken.map((row) => ({ ...row, i: (places[row.i - 1]?.i ?? 0) + 1 })));
+    return new Map(
+      wanted.map((item, i) => {
+        const rows = { taken: takenBy(i), aside: aside(i), messages: messages(i), marks: marks(i) };
+        const ends = [
+          item.upTo,
+          ...lastOf(rows.aside, rowsMax, ({ end_seq }) => end_seq),
+          ...lastOf(rows.messages, rowsMax, ({ seq }) => seq),
+          ...lastOf(rows.marks, rowsMax, ({ seq }) => seq),
+        ];
+        return [item, { upTo: Math.min(...ends), events: eventsOf(item, rows) }];
+      }),
+    );
   }
 
   async #headRows(lanes: readonly LaneRef[]): Promise<(HeadRow | null)[]> {
     const items = lanes.map((lane) => ({ lane }));
-    const byItem = new Map((await this.#rows<HeadRow>(HEADS, items, [])).map((row) => [row.i, row]));
-    return lanes.map((_, i) => byItem.get(i + 1) ?? null);
+    const rows = byItem(await this.#rows<HeadRow>(HEADS, items, []));
+    return lanes.map((_, i) => rows(i)[0] ?? null);
   }
 
   #rows<Row>(
@@ -154,7 +173,42 @@ function ordsOf({ turns, head }: Wanted): string[] {
   return [...new Set([...turns.flatMap(({ ords }) => ords), ...running])];
 }
 
-function pageOf({ after, upTo, head }: Wanted, events: readonly DurableEvent[]): LanePage {
-  const inRange = events.filter(({ seq }) => seq > after && seq <= upTo);
-  return { events: inStreamOrder(inRange), upTo, head: Number(head.seq) };
+/** Everything that the rows of a lane tell of. */
+function eventsOf({ head, turns }: Wanted, { taken, aside, messages, marks }: LaneRows): DurableEvent[] {
+  const inbound = [...new Map([...taken, ...aside].map((row) => [row.id, row])).values()];
+  const running = inbound.filter(({ ord }) => head.turn_ords?.includes(ord));
+  const isRunning = !turns.some(({ id }) => id === head.turn_id);
+  return [
+    ...turns.flatMap((row) => eventsOfTurn(row, head)),
+    ...(isRunning ? eventsOfRunningTurn(head, running) : []),
+    ...inbound.flatMap((row) => eventsOfInbound(row, head)),
+    ...messages.flatMap((row) => eventsOfMessage(row, head)),
+    ...marks.flatMap((row) => eventsOfMark(row, { head, turns })),
+  ];
+}
+
+interface LaneRows {
+  /** By the turns that ended, and the running one. */
+  readonly taken: readonly EventRow[];
+  readonly aside: readonly EventRow[];
+  readonly messages: readonly MessageRow[];
+  readonly marks: readonly MarkRow[];
+}
+
+/** The rows of each item of a batch. */
+function byItem<Row extends { readonly i: number }>(rows: readonly Row[]): (i: number) => readonly Row[] {
+  const groups = Map.groupBy(rows, ({ i }) => i - 1);
+  return (i) => groups.get(i) ?? [];
+}
+
+/** Where rows end that were limited: there may be more of them behind it. */
+function lastOf<Row>(rows: readonly Row[], rowsMax: number, seqOf: (row: Row) => string | null): number[] {
+  const last = rows.length >= rowsMax ? rows.at(-1) : undefined;
+  return last === undefined ? [] : [Number(seqOf(last))];
+}
+
+function pageOf({ after, head }: Wanted, found: Found | undefined): LanePage {
+  const upTo = found?.upTo ?? after;
+  const events = (found?.events ?? []).filter(({ seq }) => seq > after && seq <= upTo);
+  return { events: inStreamOrder(events), upTo, head: Number(head.seq) };
 }
