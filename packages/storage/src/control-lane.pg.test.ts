@@ -48,6 +48,7 @@ function say(lane: StageLane, text: string, over: Partial<OutboundRequest> = {})
   return stage.control.sendOutbound({
     ...{ lane, sessionId: null, newSessionId: freshId<SessionId>(), messageId, author: 'agent', body: { text } },
     ...{ accountId: null, dedupe: { scope: tenant, key: messageId, bodyHash: new Uint8Array([1]) } },
+    undeliveredMax: 100,
     ...over,
   });
 }
@@ -258,6 +259,18 @@ describe('outbound', () => {
     expect(fresh.sessionId).not.toBe(turn.sessionId);
     expect(await say({ ...lane, laneId: freshId() }, 'x')).toEqual({ result: 'missing' });
     expect(await say(lane, 'x', { sessionId: turn.sessionId })).toEqual({ result: 'past' });
+  });
+
+  test('is refused while too many of the lane are undelivered, and its key is then free again', async () => {
+    const { lane } = await laneWith('a');
+    const accountId = freshId<AccountId>();
+    await say(lane, 'one', { accountId, undeliveredMax: 1 });
+    const dedupe = { scope: tenant, key: `full-${lane.laneId}`, bodyHash: new Uint8Array([1]) };
+    const two = { accountId, dedupe, undeliveredMax: 1 };
+    expect(await say(lane, 'two', two)).toEqual({ result: 'full' });
+    const due = await stage.deliveries.claimDue(worker, { partitions: [], limit: 10, lanes: [lane] });
+    await stage.deliveries.settle(worker, due.map((row) => ({ ...row, outcome: { state: 'delivered', ref: null } }))); // biome-ignore format: one thought
+    expect(await say(lane, 'two', two)).toMatchObject({ result: 'sent', isOwed: true });
   });
 });
 

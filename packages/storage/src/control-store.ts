@@ -21,7 +21,7 @@ import type { Database } from './database.ts';
 
 const CANCEL = call('cancel', 2);
 const CONTROL = call('control', 10);
-const OUTBOUND = call('outbound', 12);
+const OUTBOUND = call('outbound', 13);
 const LANE_ACCOUNT = call('lane_account', 3);
 
 interface ControlRow {
@@ -34,7 +34,7 @@ interface ControlRow {
 }
 
 interface OutboundRow {
-  readonly result: 'sent' | 'duplicate' | 'mismatch' | 'missing' | 'past';
+  readonly result: 'sent' | 'duplicate' | 'mismatch' | 'missing' | 'past' | 'full';
   readonly message_id: MessageId;
   readonly seq: string | null;
   readonly session_id: SessionId | null;
@@ -82,7 +82,12 @@ export class PostgresControlStore implements ControlStore {
     const role = author === 'system' ? 'notice' : 'assistant';
     const [row] = await this.#database.query<OutboundRow>(OUTBOUND, [
       ...[lane.tenantId, lane.slot, lane.laneId, sessionId, newSessionId, messageId, role],
-      ...[json(author === 'human' ? { ...body, author } : body), accountId, ...dedupeOf(dedupe)],
+      ...[
+        json(author === 'human' ? { ...body, author } : body),
+        accountId,
+        ...dedupeOf(dedupe),
+        request.undeliveredMax,
+      ],
     ]);
     if (row === undefined) throw new AppError({ code: 'internal', message: 'outbound has no answer' });
     if (row.result !== 'sent' && row.result !== 'duplicate') return { result: row.result };

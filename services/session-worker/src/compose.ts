@@ -48,6 +48,7 @@ export async function compose(config: SessionWorkerConfig, kit: Kit): Promise<Se
   const activations = new Activations({
     ...{ hints: links.hints, jobs: links.consumers, store: stores.lanes, scheduler, runner, scanMax: config.lanesMax },
     onOpen: () => deliverer.lookNow(),
+    onNudge: (lane) => deliverer.due(lane),
   });
   const membership: Membership = new Membership({
     ...{ bootId, ownership, lease, clock, logger, consumers: activations },

@@ -1,10 +1,12 @@
 /**
- * `npm run bench -- [--smoke | --quick] [--json FILE]`: messages a second, end to end, through HTTP and for the queue
- * layer alone, the two in turn within one run; medians, with the least and the most of each.
+ * `npm run bench -- [--smoke | --quick] [--only throughput|control] [--json FILE]`: messages a second, end to end, through
+ * HTTP and for the queue layer alone, the two in turn within one run, medians with the least and the most of each; and how
+ * soon a command to a conversation takes effect when it is given to another node.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
+import { type ControlFigures, measureControl } from './control-load.ts';
 import { type Figures, type Ground, openGround } from './ground.ts';
 import { httpLoad } from './http-load.ts';
 import { openLayerLoad } from './layer-load.ts';
@@ -23,19 +25,44 @@ interface Row {
 }
 
 const { values: flags } = parseArgs({
-  options: { quick: { type: 'boolean' }, smoke: { type: 'boolean' }, json: { type: 'string' } },
+  options: {
+    ...{ quick: { type: 'boolean' }, smoke: { type: 'boolean' }, json: { type: 'string' } },
+    only: { type: 'string', default: '' },
+  },
 });
 const scale = flags.smoke === true ? 0.05 : 1;
 const rounds = flags.smoke === true ? 1 : flags.quick === true ? 3 : 5;
 
-await using ground = await openGround();
-const rows = await measureAll(ground);
-const result = { at: new Date().toISOString(), settings: ground.settings, rounds, rows };
+const controls = flags.smoke === true ? 20 : flags.quick === true ? 100 : 500;
+
+if (!['', 'throughput', 'control'].includes(flags.only)) throw new Error('--only knows throughput and control');
+const parts: Record<string, unknown> = {};
+if (flags.only !== 'control') parts['throughput'] = await throughput();
+if (flags.only !== 'throughput') parts['control'] = await control();
 if (flags.json !== undefined) {
   await mkdir(dirname(flags.json), { recursive: true });
-  await writeFile(flags.json, `${JSON.stringify(result, null, 2)}\n`);
+  await writeFile(flags.json, `${JSON.stringify({ at: new Date().toISOString(), ...parts }, null, 2)}\n`);
 }
-process.stdout.write(table(rows, ground));
+
+async function throughput() {
+  await using ground = await openGround();
+  const rows = await measureAll(ground);
+  process.stdout.write(table(rows, ground));
+  return { settings: ground.settings, rounds, rows };
+}
+
+async function control(): Promise<readonly ControlFigures[]> {
+  const figures = await measureControl(controls);
+  const lines = figures.map(
+    ({ bus, what, count, p50, p99, most }) => `| ${what} | ${bus} | ${count} | ${p50} | ${p99} | ${most} |`,
+  );
+  const head = [
+    '| command at the other node | bus | samples | p50, ms | p99, ms | most, ms |',
+    '|---|---|---|---|---|---|',
+  ];
+  process.stdout.write(`${[...head, ...lines].join('\n')}\n`);
+  return figures;
+}
 
 async function measureAll(on: Ground): Promise<Row[]> {
   await using layer = await openLayerLoad(on);

@@ -154,6 +154,29 @@ describe('outbound', () => {
     expect(sends()).toEqual(['asked', 'news 1', 'news 2']);
   });
 
+  test('counts against the rate of its tenant, and stops where too many of a conversation are undelivered', async () => {
+    const account = {
+      ...{
+        name: 'deaf',
+        agent: 'main',
+        channel: 'webhook',
+        secrets: { secret: `whsec_${randomBytes(24).toString('base64')}` },
+      },
+      options: { verify: 'standard-webhooks', template: '{{text}}', replyUrl: 'http://127.0.0.1:9/in' },
+    };
+    const limits = { turnSlots: 10, queuedPerLane: 2, queuedPerTenant: 100, ratePerSecond: 1, burst: 6 };
+    const agents = [{ name: 'main', runtime: 'echo' }];
+    const key = await cluster.putTenant({ name: 'limited', agents, accounts: [account], limits });
+    const sessionKey = randomUUID();
+    const say = () => cluster.api(path(sessionKey, '/outbound'), { key, body: { text: 'news', accountId: 'deaf' } });
+    await cluster.api('/v1/messages', { key, body: { sessionKey, text: 'hello' } });
+    expect([(await say()).status, (await say()).status]).toEqual([202, 202]);
+    expect((await say()).json).toMatchObject({ code: 'lane_full', retryable: true });
+    const flood = await Promise.all(Array.from({ length: 40 }, say));
+    expect(flood.map(({ status }) => status)).toContain(429);
+    expect(flood.map(({ json }) => json.code)).toContain('rate_limited');
+  });
+
   test.each([{}, { text: '' }, { text: 'a', author: 'me' }, { text: 'a', x: 1 }])('refuses %j', async (body) => {
     const sessionKey = randomUUID();
     await runOf(await send({ sessionKey }), 30);

@@ -70,6 +70,8 @@ export interface OutboundRequest {
   /** Owed through this account, behind all that stands before it; null: proven by being stored. */
   readonly accountId: AccountId | null;
   readonly dedupe: AcceptItem['dedupe'];
+  /** Messages of the lane that may be undelivered before this one is refused. */
+  readonly undeliveredMax: number;
 }
 
 export type OutboundResult =
@@ -82,7 +84,8 @@ export type OutboundResult =
       readonly at: Date;
       readonly isOwed: boolean;
     }
-  | { readonly result: 'mismatch' | 'missing' | 'past' }
+  /** full: too many of the lane are undelivered. */
+  | { readonly result: 'mismatch' | 'missing' | 'past' | 'full' }
   /** The first one of this key has been deleted since. */
   | { readonly result: 'gone' };
 

@@ -262,7 +262,7 @@ const CONTROL: readonly Operation[] = [
     body: sessions.OutboundRequestSchema,
     answers: { 202: sessions.OutboundAnswerSchema },
     idempotent: true,
-    errors: SESSION_ERRORS,
+    errors: [...SESSION_ERRORS, 'rate_limited', 'lane_full'],
   },
   {
     method: 'post',

@@ -18,6 +18,7 @@ import type { Targets } from '../intake/targets.ts';
 import type { ControlledLane } from '../runs/announce-end.ts';
 import type { Access } from './access.ts';
 import { IdempotencyKeys } from './idempotency.ts';
+import type { RateGate } from './rate-gate.ts';
 import { parseBody, parseQuery } from './requests.ts';
 import { namedGeneration } from './session-control.ts';
 import { type BySession, findSession, type SessionParts } from './sessions.ts';
@@ -28,28 +29,34 @@ export interface OutboundParts extends SessionParts {
   readonly accounts: Pick<AccountConfigs, 'get'>;
   readonly openAccounts: Pick<OpenAccounts, 'of'>;
   readonly control: Pick<ControlStore, 'sendOutbound' | 'accountOf'>;
+  readonly rates: RateGate;
   readonly ids: Ids;
   readonly announceControl: (controlled: ControlledLane) => void;
 }
 
 const PATH = '/v1/sessions/:session/outbound';
 
-/** `POST /v1/sessions/{session}/outbound`: a message without a turn, behind all that the conversation is owed. */
+/**
+ * `POST /v1/sessions/{session}/outbound`: a message without a turn, behind all that the conversation is owed. It counts
+ * against the tenant's rate like any message, and a conversation may have as many undelivered as it may have queued.
+ */
 export function registerOutbound(app: FastifyInstance, parts: OutboundParts): void {
   const keys = new IdempotencyKeys('/v1/sessions/{session}/outbound');
   app.post<BySession>(PATH, { onRequest: parts.access.requires('sessions:write') }, async (request, reply) => {
     const { agentId } = parseQuery(SessionQuerySchema, request.query);
     const { text, attachments, author, accountId, idempotencyKey } = parseBody(OutboundRequestSchema, request.body);
+    const caller = parts.access.callerOf(request);
+    await parts.rates.take(caller.tenant, reply);
     const session = await findSession(request, agentId, parts);
     const messageId = parts.ids.next() as MessageId;
     const keyed = { session: request.params.session, text, attachments, author, accountId, idempotencyKey };
-    const caller = parts.access.callerOf(request);
     const result = await parts.control.sendOutbound({
       ...{ lane: session.lane, sessionId: namedGeneration(request, session) },
       ...{ messageId, newSessionId: parts.ids.next() as SessionId, author },
       body: { text, ...(attachments === undefined ? {} : { attachments }) },
       accountId: await wayOut(session, accountId, parts),
       dedupe: keys.of(request, keyed, caller.key) ?? keys.once(messageId, caller.key),
+      undeliveredMax: caller.tenant.limits.queuedPerLane,
     });
     return answer(session, result, { reply, parts });
   });
@@ -118,6 +125,12 @@ function refusedBy(result: Exclude<OutboundResult['result'], 'sent' | 'duplicate
       return new AppError({ code: 'gone', message: 'this was sent before and has been deleted since' });
     case 'past':
       return new AppError({ code: 'cannot_change', message: 'this session is over; name the conversation by its key' });
+    case 'full':
+      return new AppError({
+        code: 'lane_full',
+        retryable: true,
+        message: 'too many messages of this conversation are undelivered; wait until its receiver takes them',
+      });
     case 'missing':
       return new AppError({ code: 'session_not_found', message: 'no such session' });
   }

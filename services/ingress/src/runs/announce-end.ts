@@ -15,7 +15,7 @@ import type { SlotMap } from '../node/slot-map.ts';
 export interface AnnounceParts {
   readonly wakeUps: WakeUps;
   readonly live: Pick<LiveStream, 'publish'>;
-  readonly slots: SlotMap;
+  readonly slots: Pick<SlotMap, 'partitionOf'>;
   readonly clock: Clock;
   readonly settled: Counter;
 }
@@ -51,20 +51,25 @@ export interface ControlledLane {
   readonly ended: readonly EventId[];
 }
 
-/** Says what a command ended, and wakes the lane: it may have more work, or be free for it again. */
+/**
+ * Says what a command did: to readers, that there are rows behind this seq, and to the lane's owner, which may have more
+ * work, a delivery, or a lane that is free again. Readers are told of rows alone, so what is published here is a hint.
+ */
 export function announceControl(parts: AnnounceParts): (controlled: ControlledLane) => void {
   const endRun = announceEnd(parts);
   return ({ lane, sessionKey, sessionId, seq, turnId, ended }) => {
     const { wakeUps, live, slots, clock } = parts;
-    if (turnId !== null) {
-      live.publish(lane, {
-        type: 'turn.interrupted',
-        at: new Date(clock.nowMs()).toISOString(),
-        ...{ seq, sessionKey, turnId: formatId('trn', turnId) },
-        ...(sessionId === null ? {} : { sessionId: formatId('ses', sessionId) }),
-        data: { reason: 'stop', willResume: false },
-      });
-    }
+    const change =
+      turnId === null
+        ? { type: 'session.updated', data: {} }
+        : {
+            ...{ type: 'turn.interrupted', turnId: formatId('trn', turnId) },
+            data: { reason: 'stop', willResume: false },
+          };
+    live.publish(lane, {
+      ...{ ...change, at: new Date(clock.nowMs()).toISOString(), seq, sessionKey },
+      ...(sessionId === null ? {} : { sessionId: formatId('ses', sessionId) }),
+    });
     for (const runId of ended) endRun(lane, { runId, status: 'discarded', sessionKey });
     if (ended.length === 0) wakeUps.wake(slots.partitionOf(lane.slot), [{ lane, ord: null }]);
   };

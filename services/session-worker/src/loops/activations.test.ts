@@ -46,6 +46,7 @@ function scene() {
     },
     runner: { receive: (partition, wakeUps) => received.push([partition, wakeUps]) },
     onOpen: () => log.push('opened'),
+    onNudge: ({ laneId }: LaneRef) => log.push(`nudged ${laneId}`),
   });
   const setReady = (...lanes: LaneRef[]) => {
     ready = lanes.map((ref) => ({ ...ref, maxOrd: '5' }));
@@ -68,6 +69,16 @@ describe('wake-ups of a partition', () => {
     const wakeUps = [{ lane: lane('a'), ord: '1' }];
     hint(wakeUps);
     expect(received).toEqual([[3, wakeUps]]);
+  });
+
+  it('say that a lane may owe a delivery when they name no event', () => {
+    const { activations, log, hint } = scene();
+    activations.open(3);
+    hint([
+      { lane: lane('told'), ord: '1' },
+      { lane: lane('spoken-to'), ord: null },
+    ]);
+    expect(log.slice(2)).toEqual(['nudged spoken-to']);
   });
 
   it('are stopped on both ways when it is closed', async () => {

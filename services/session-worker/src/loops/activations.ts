@@ -1,5 +1,5 @@
 import type { PartitionHints } from '@turnkeeper/bus';
-import type { LaneRunner, LaneStore, Scheduler, WakeUp } from '@turnkeeper/core';
+import type { LaneRef, LaneRunner, LaneStore, Scheduler, WakeUp } from '@turnkeeper/core';
 import type { ActivationConsumer, ActivationConsumers } from '@turnkeeper/queue';
 import type { PartitionConsumers } from './membership.ts';
 
@@ -13,6 +13,8 @@ export interface ActivationsOptions {
   readonly scanMax: number;
   /** A partition was opened: there may be deliveries, too. */
   readonly onOpen: () => void;
+  /** Something was done to a lane from outside, and no event names it: it may owe a delivery, too. */
+  readonly onNudge: (lane: LaneRef) => void;
 }
 
 interface OpenPartition {
@@ -72,7 +74,11 @@ export class Activations implements PartitionConsumers {
   }
 
   #receive(partition: number, wakeUps: readonly WakeUp[] | 'scan'): void {
-    if (wakeUps === 'scan') this.#due.add(partition);
-    else this.#options.runner.receive(partition, wakeUps);
+    if (wakeUps === 'scan') {
+      this.#due.add(partition);
+      return;
+    }
+    for (const { lane, ord } of wakeUps) if (ord === null) this.#options.onNudge(lane);
+    this.#options.runner.receive(partition, wakeUps);
   }
 }
