@@ -109,7 +109,7 @@ it('much that was ended at once is one page; much that was said without a turn i
     const messageId = freshId<MessageId>();
     const dedupe = { scope: lane.tenantId, key: messageId, bodyHash: new Uint8Array([1]) };
     const said = { sessionId: null, newSessionId, messageId, author: 'agent', body: { text: String(n) } } as const;
-    await stage.control.sendOutbound({ lane, ...said, accountId: null, dedupe });
+    await stage.control.sendOutbound({ lane, ...said, undeliveredMax: 100, accountId: null, dedupe });
   }
   const first = await changes(lane, 2);
   const second = await changes(lane, first.upTo);
