@@ -185,7 +185,7 @@ const MESSAGES: readonly Operation[] = [
     door: 'sessions:read',
     query: sessions.SessionQuerySchema,
     answers: { 200: sessions.SessionSchema },
-    errors: ['session_not_found', 'ambiguous', 'malformed_key'],
+    errors: ['session_not_found', 'agent_not_found', 'ambiguous', 'malformed_key'],
   },
   {
     method: 'get',
@@ -195,7 +195,7 @@ const MESSAGES: readonly Operation[] = [
     door: 'sessions:read',
     query: sessions.HistoryQuerySchema,
     answers: { 200: sessions.HistorySchema },
-    errors: ['session_not_found', 'ambiguous', 'malformed_key'],
+    errors: ['session_not_found', 'agent_not_found', 'ambiguous', 'malformed_key'],
   },
   {
     method: 'get',
@@ -205,12 +205,23 @@ const MESSAGES: readonly Operation[] = [
     door: 'sessions:read',
     query: StreamQuerySchema,
     answers: { 200: 'events' },
-    errors: ['session_not_found', 'ambiguous', 'malformed_key', 'too_many_streams'],
+    errors: ['session_not_found', 'agent_not_found', 'ambiguous', 'malformed_key', 'too_many_streams'],
   },
 ];
 
 const SESSION = { door: 'sessions:write', query: sessions.SessionQuerySchema } as const;
-const SESSION_ERRORS: readonly HttpErrorCode[] = ['session_not_found', 'ambiguous', 'malformed_key', 'lane_busy'];
+const SESSION_ERRORS: readonly HttpErrorCode[] = [
+  'session_not_found',
+  'agent_not_found',
+  'ambiguous',
+  'malformed_key',
+  'cannot_change',
+  'lane_busy',
+];
+const CONTROL_ERRORS: Readonly<Record<string, readonly HttpErrorCode[]>> = {
+  stop: ['nothing_to_stop'],
+  archive: ['main_session'],
+};
 const CONTROL: readonly Operation[] = [
   ...['stop', 'suspend', 'resume', 'archive', 'pause', 'unpause'].map(
     (verb): Operation => ({
@@ -220,7 +231,7 @@ const CONTROL: readonly Operation[] = [
       id: `${verb}Session`,
       summary: `Control a conversation: ${verb}`,
       answers: { 200: sessions.SessionControlSchema },
-      errors: SESSION_ERRORS,
+      errors: [...SESSION_ERRORS, ...(CONTROL_ERRORS[verb] ?? [])],
     }),
   ),
   {
@@ -232,7 +243,7 @@ const CONTROL: readonly Operation[] = [
     body: sessions.SessionResetSchema,
     answers: { 200: sessions.SessionControlSchema },
     idempotent: true,
-    errors: SESSION_ERRORS,
+    errors: [...SESSION_ERRORS, 'idempotency_mismatch'],
   },
   {
     ...SESSION,
@@ -242,7 +253,7 @@ const CONTROL: readonly Operation[] = [
     summary: 'Label a conversation',
     body: sessions.SessionPatchSchema,
     answers: { 200: sessions.SessionControlSchema },
-    errors: SESSION_ERRORS,
+    errors: [...SESSION_ERRORS, 'label_in_use'],
   },
   {
     ...SESSION,
@@ -251,7 +262,7 @@ const CONTROL: readonly Operation[] = [
     id: 'deleteSession',
     summary: 'Delete a conversation',
     answers: { 204: null },
-    errors: SESSION_ERRORS,
+    errors: [...SESSION_ERRORS, 'main_session'],
   },
   {
     ...SESSION,
@@ -262,7 +273,7 @@ const CONTROL: readonly Operation[] = [
     body: sessions.OutboundRequestSchema,
     answers: { 202: sessions.OutboundAnswerSchema },
     idempotent: true,
-    errors: [...SESSION_ERRORS, 'rate_limited', 'lane_full'],
+    errors: [...SESSION_ERRORS, 'account_not_found', 'agent_mismatch', 'idempotency_mismatch', 'gone', 'lane_full'],
   },
   {
     method: 'post',
@@ -272,7 +283,7 @@ const CONTROL: readonly Operation[] = [
     door: 'messages:write',
     body: inputs.InputAnswerRequestSchema,
     answers: { 200: inputs.InputAnswerSchema },
-    errors: ['input_closed'],
+    errors: ['not_found', 'input_closed'],
   },
 ];
 

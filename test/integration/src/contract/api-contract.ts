@@ -1,0 +1,88 @@
+/** The HTTP API as its own document tells it, for tests that are made from the document. */
+import { openApiDocument } from '@turnkeeper/protocol';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly schema: Json;
+}
+
+/** One operation of the document. */
+export interface Contract {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  /** Any one of them opens it; none: it is open to all. */
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters: readonly Parameter[];
+  readonly body: Json | null;
+  readonly statuses: readonly string[];
+  /** Answers with a stream: nothing that is read to its end. */
+  readonly streams: boolean;
+  /** The codes that the document lists for a status. */
+  codesOf(status: number): readonly string[];
+  /** Why an answer of success is not what the document says; null when it is. */
+  faultOf(status: number, answer: unknown): string | null;
+}
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+
+/** Every operation, in the order of the document. */
+export function contracts(): Contract[] {
+  const { paths } = openApiDocument() as { paths: Record<string, Record<string, Json>> };
+  return Object.entries(paths).flatMap(([path, item]) =>
+    METHODS.filter((method) => method in item).map((method) => contractOf(method, path, item[method] ?? {})),
+  );
+}
+
+/** Where its listener is. */
+export function isInternal({ path }: Contract): boolean {
+  return path.startsWith('/admin/') || path === '/metrics';
+}
+
+function contractOf(method: string, path: string, operation: Json): Contract {
+  const {
+    operationId,
+    security,
+    parameters = [],
+    requestBody,
+    responses,
+  } = operation as {
+    operationId: string;
+    security: Contract['security'];
+    parameters?: Parameter[];
+    requestBody?: Json;
+    responses: Record<string, Json>;
+  };
+  return {
+    ...{ id: operationId, method: method.toUpperCase(), path, security, parameters },
+    body: requestBody === undefined ? null : schemaIn(requestBody, 'application/json'),
+    statuses: Object.keys(responses),
+    streams: Object.values(responses).some((answer) => schemaIn(answer, 'text/event-stream') !== null),
+    codesOf: (status) => (responses[status]?.['x-codes'] ?? []) as readonly string[],
+    faultOf: answerJudge(responses),
+  };
+}
+
+function schemaIn(holder: Json, type: string): Json | null {
+  const content = (holder['content'] ?? {}) as Record<string, { schema?: Json }>;
+  return content[type]?.schema ?? null;
+}
+
+function answerJudge(responses: Readonly<Record<string, Json>>): Contract['faultOf'] {
+  return (status, answer) => {
+    const response = responses[status];
+    if (response === undefined) return `${status} is not in the document`;
+    const schema = schemaIn(response, 'application/json');
+    if (schema === null) return null;
+    const judge = new Ajv2020({ strict: false, allErrors: true });
+    formats.default(judge);
+    const validate = judge.compile(schema);
+    return validate(answer) ? null : judge.errorsText(validate.errors);
+  };
+}
