@@ -37,7 +37,8 @@ export interface Channel {
 
 /** An account ready for use: what it costs to read its options is paid once per version. */
 export interface OpenAccount {
-  readonly ingress: ChannelIngress;
+  /** Null when nothing comes over `/hooks`. */
+  readonly ingress: ChannelIngress | null;
   /** Null when nothing can be sent: a reply is then proven by its commit. */
   readonly egress: ChannelEgress | null;
 }

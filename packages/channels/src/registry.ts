@@ -1,8 +1,9 @@
 import { type AccountConfig, AppError } from '@turnkeeper/core';
 import type { Channel, OpenAccount } from './channel.ts';
+import { webchat } from './webchat/webchat.ts';
 import { webhook } from './webhook/webhook.ts';
 
-const CHANNELS: readonly Channel[] = [webhook];
+const CHANNELS: readonly Channel[] = [webhook, webchat];
 
 /** @throws AppError `config_invalid` when there is no such channel */
 export function channelOf(id: string): Channel {

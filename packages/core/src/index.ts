@@ -107,6 +107,7 @@ export type {
   TenantConfig,
   TenantConfigs,
   TenantLimits,
+  WebChatAccounts,
 } from './ports/configs.ts';
 export type {
   CancelResult,
@@ -172,6 +173,7 @@ export type {
 } from './ports/signals.ts';
 export type { TenantSlots } from './ports/slots.ts';
 export type { DurableEvent, LaneHead, LanePage, PendingEvent, RunInStream, StreamReads } from './ports/streams.ts';
+export type { TicketUses } from './ports/tickets.ts';
 export { noTracer, type Span, type Traceparent, type Tracer, traced } from './ports/tracing.ts';
 export type { TranscriptEntry, TranscriptRequest, TranscriptStore } from './ports/transcripts.ts';
 export { DatabaseHealth } from './recovery/database-health.ts';

@@ -19,7 +19,7 @@ export {
   type ClientToken,
   ClientTokenRequestSchema,
   ClientTokenSchema,
-  RoomSchema,
+  type StreamTicket,
 } from './http/client-tokens.ts';
 export {
   type Account,

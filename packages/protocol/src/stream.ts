@@ -90,6 +90,8 @@ export const StreamQuerySchema = z.strictObject({
   seq: SeqParam,
   lastSeq: SeqParam,
   agentId: z.string().min(1).max(64).optional(),
+  /** Instead of an `Authorization` header, which `EventSource` cannot send. */
+  ticket: z.string().max(4096).optional(),
   /** Types with commas: only these, and those that begin with `stream.`. */
   types: z
     .string()

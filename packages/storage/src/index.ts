@@ -21,5 +21,6 @@ export { Sealing } from './seal/sealing.ts';
 export { serverKeyWrap } from './seal/server-key.ts';
 export { StreamStore } from './stream/stream-store.ts';
 export { PostgresTenantErasure } from './tenant-erasure.ts';
+export { TicketStore } from './ticket-store.ts';
 export { PostgresTranscriptStore } from './transcript-store.ts';
 export { untilReady } from './until-ready.ts';

@@ -18,6 +18,7 @@ import { RunWaiters } from './runs/run-waiters.ts';
 import { openStores } from './stores.ts';
 import { buildStreams } from './streams/build-streams.ts';
 import { ClientTokens } from './visitors/client-tokens.ts';
+import { StreamTickets } from './visitors/stream-tickets.ts';
 
 /** Builds an ingress: pools → stores → Redis → NATS → use cases → listeners. */
 export async function compose(config: IngressConfig, kit: Kit): Promise<Service> {
@@ -37,10 +38,11 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     observe: counts.batch,
   });
   const rateLimits = new RedisRateLimits({ link: redis, clock, nodes: () => nodes.count });
-  const clientTokens = new ClientTokens({ ...stores, clock, pepper: config.keyPepper });
+  const pepper = config.keyPepper;
+  const clientTokens = new ClientTokens({ ...stores, clock, pepper });
+  const tickets = new StreamTickets({ ...{ clock, ids, pepper, clientTokens }, uses: stores.ticketUses });
   const access = new Access({
-    ...{ clock, keys: stores.keys, tenants: stores.tenants, clientTokens },
-    pepper: config.keyPepper,
+    ...{ clock, pepper, keys: stores.keys, tenants: stores.tenants, clientTokens, tickets },
     operatorToken: config.operatorKey ?? null,
     countFailure: counts.authFailed,
   });
@@ -52,7 +54,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
   const publicApp = createPublicApp({ ...server, requestIdPrefix: `req-${bootId.slice(-12)}` }, kit.readiness, {
     ...stores,
     ...links,
-    access,
+    ...{ access, clientTokens, tickets },
     acceptMessage,
     waiters,
     ...streams,

@@ -28,6 +28,7 @@ export function openStores(config: IngressConfig, kit: Kit) {
     control: new storage.PostgresControlStore(databases.engine),
     inputs: new storage.PostgresInputStore(databases.engine),
     runs: new storage.RunStore(databases),
+    ticketUses: new storage.TicketStore(databases.api),
     timelines: new storage.TimelineStore(databases.api),
     sessions: new storage.SessionStore(databases.api),
     streamReads: new storage.StreamStore(databases.streams),

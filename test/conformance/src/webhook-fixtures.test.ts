@@ -34,6 +34,7 @@ class Stored {
   readonly events: InboundEvent[] = [];
 
   receive({ ingress }: OpenAccount, delivery: Fixture['deliveries'][number], now: number) {
+    if (ingress === null) throw new Error('webhooks come over /hooks');
     const rawBody = Buffer.from(delivery.rawBody);
     const verified = ingress.verify({ headers: delivery.headers, rawBody, receivedAtMs: now * 1000 });
     const parsed = verified.result === 'verified' ? ingress.parse(verified) : verified;

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import type { Parsed, RawRequest, Rejected } from '../channel.ts';
+import type { ChannelAccount, ChannelIngress, Parsed, RawRequest, Rejected } from '../channel.ts';
 import { webhook } from './webhook.ts';
 
 const NOW_MS = 1_790_000_700_000;
@@ -10,7 +10,13 @@ const WHSEC = 'whsec_c3RhbmRhcmQtd2ViaG9va3Mtc2VjcmV0LTAx';
 
 const hub = { verify: 'hmac-sha256-header', header: 'X-Hub-Signature-256', prefix: 'sha256=', idHeader: 'X-Id' };
 const open = (options: Record<string, unknown>, secret: string = SECRET) =>
-  webhook.open({ name: 'deploys', options, secrets: { secret } }).ingress;
+  ingressOf({ name: 'deploys', options, secrets: { secret } });
+
+function ingressOf(account: ChannelAccount): ChannelIngress {
+  const { ingress } = webhook.open(account);
+  if (ingress === null) throw new Error('webhooks come over /hooks');
+  return ingress;
+}
 const macOf = (body: string, secret = SECRET) => createHmac('sha256', secret).update(body).digest('hex');
 
 interface Post {
@@ -56,7 +62,7 @@ describe('signature in a header', () => {
   });
 
   it('verifies nothing for an account without a secret', () => {
-    const bare = webhook.open({ name: 'x', options: hub, secrets: {} }).ingress;
+    const bare = ingressOf({ name: 'x', options: hub, secrets: {} });
     const headers = { 'x-hub-signature-256': `sha256=${macOf('{}', '')}` };
     expect(bare.verify({ headers, rawBody: Buffer.from('{}'), receivedAtMs: NOW_MS }).result).toBe('rejected');
   });

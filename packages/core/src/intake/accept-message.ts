@@ -19,9 +19,9 @@ export interface InboundMessage {
   readonly account: Pick<AccountConfig, 'accountId' | 'name'> | null;
   /**
    * A source, whose key the agent's policy computes; or a key of at most 512 bytes that names a lane, or makes one of
-   * platform `api`.
+   * platform `api`; or both, where a channel has its own rule.
    */
-  readonly target: { readonly source: Source } | { readonly sessionKey: string };
+  readonly target: { readonly source: Source; readonly sessionKey?: string } | { readonly sessionKey: string };
   readonly kind: EventKind;
   readonly content: Omit<EventBody, 'source'>;
   /** Null: the message is new whatever it says. */
@@ -128,7 +128,7 @@ export class AcceptMessage {
   }
 
   /** Where `accept` would put the message. @throws AppError `malformed_key` */
-  laneOf(message: InboundMessage): LaneRef {
+  laneOf(message: Pick<InboundMessage, 'tenant' | 'agent' | 'account' | 'target'>): LaneRef {
     const { tenantId } = message.tenant;
     return { tenantId, ...this.#addresses.of(message.tenant, message.agent, placeOf(message).sessionKey) };
   }
@@ -237,12 +237,13 @@ interface Place {
 }
 
 /** A lane that is made by its key has this source (surface §3). */
-function placeOf({ target, agent, account }: InboundMessage): Place {
-  if ('sessionKey' in target) {
+function placeOf({ target, agent, account }: Pick<InboundMessage, 'target' | 'agent' | 'account'>): Place {
+  if (!('source' in target)) {
     const { sessionKey } = target;
     return { source: { platform: 'api', chatType: 'dm', chatId: sessionKey }, sessionKey };
   }
-  const { source } = target;
+  const { source, sessionKey } = target;
+  if (sessionKey !== undefined) return { source, sessionKey };
   const accountName = account?.name ?? null;
   return {
     source,

@@ -112,3 +112,11 @@ export interface KeyLookup {
   /** A request was let in by this key: its `lastUsedAt` moves, at most once a minute. Never throws, never waits. */
   noteUse(record: KeyRecord): void;
 }
+
+/** What only web chat asks of accounts. As old as other configuration may be. */
+export interface WebChatAccounts {
+  /** The agent's oldest web chat account; null when it has none. @throws StoreError */
+  ofAgent(tenantId: TenantId, agentId: AgentId): Promise<AccountConfig | null>;
+  /** Some web chat account, of whatever tenant, lets pages of this origin in. @throws StoreError */
+  knowsOrigin(origin: string): Promise<boolean>;
+}

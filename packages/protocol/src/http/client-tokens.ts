@@ -42,3 +42,7 @@ export const ClientClaimsSchema = z.object({
   rooms: RoomsSchema.optional(),
   exp: z.number().int().positive(),
 });
+
+/** `POST /v1/stream-tickets`: goes into `?ticket=` of a stream, once. */
+export const StreamTicketSchema = z.strictObject({ ticket: z.string(), expiresAt: InstantSchema });
+export type StreamTicket = z.infer<typeof StreamTicketSchema>;

@@ -27,6 +27,12 @@ export function openApiDocument(): Json {
     components: {
       securitySchemes: {
         tenantKey: { type: 'http', scheme: 'bearer', description: 'A key of a tenant: `tk_…`' },
+        clientToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'A token of a visitor, for its own rooms: from `/v1/client-tokens`, or a JWT of a web chat account',
+        },
         operatorKey: { type: 'http', scheme: 'bearer', description: 'A key of an operator: `tkop_…`' },
       },
       schemas: { Problem: jsonSchema(ProblemSchema, 'output') },
@@ -43,7 +49,7 @@ function operationOf(operation: Operation): Json {
     ...(door === 'open' || door === 'signature' || door === 'operator'
       ? {}
       : { description: `Needs the scope \`${door}\`.` }),
-    security: securityOf(door),
+    security: securityOf(operation),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: { required: true, content: { 'application/json': { schema: jsonSchema(body, 'input') } } },
@@ -56,9 +62,10 @@ function operationOf(operation: Operation): Json {
 }
 
 /** OpenAPI 3.1: for keys the list names the roles, here scopes, that are needed. */
-function securityOf(door: Operation['door']): Json[] {
+function securityOf({ door, visitors }: Operation): Json[] {
   if (door === 'open' || door === 'signature') return [];
-  return [door === 'operator' ? { operatorKey: [] } : { tenantKey: [door] }];
+  const keys = door === 'operator' ? { operatorKey: [] } : { tenantKey: [door] };
+  return [keys, ...(visitors ? [{ clientToken: [] }] : [])];
 }
 
 function parametersOf({ path, query, versioned, idempotent, method }: Operation): Json[] {
@@ -95,6 +102,7 @@ function contentOf(answer: z.ZodType | 'events' | 'text' | null): Json | null {
 const ALWAYS: readonly HttpErrorCode[] = ['unsupported_param', 'store_unavailable', 'overloaded', 'draining'];
 const WITH_KEY: readonly HttpErrorCode[] = ['unauthenticated', 'key_expired', 'key_revoked'];
 const OF_TENANT: readonly HttpErrorCode[] = ['tenant_suspended', 'scope_missing', 'rate_limited'];
+const OF_VISITORS: readonly HttpErrorCode[] = ['token_expired', 'origin_not_allowed'];
 const WITH_BODY: readonly HttpErrorCode[] = [
   'invalid_json',
   'invalid_field',
@@ -104,12 +112,13 @@ const WITH_BODY: readonly HttpErrorCode[] = [
 ];
 
 /** One entry per status, naming its codes; `x-codes` does so for programs. */
-function problemsOf({ door, body, errors = [], path }: Operation): [string, Json][] {
+function problemsOf({ door, visitors, body, errors = [], path }: Operation): [string, Json][] {
   if (door === 'open') return [['4XX', problem('Refused')]];
   const codes = new Set([
     ...ALWAYS,
     ...(door === 'signature' ? (['signature_invalid', 'signature_stale'] as const) : WITH_KEY),
     ...(door === 'signature' || door === 'operator' ? [] : OF_TENANT),
+    ...(visitors ? OF_VISITORS : []),
     ...(body ? WITH_BODY : []),
     ...(path.includes('{tenant}') || door === 'operator' || door === 'signature' ? (['not_found'] as const) : []),
     ...errors,

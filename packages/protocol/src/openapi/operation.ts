@@ -10,6 +10,8 @@ export interface Operation {
   readonly summary: string;
   /** What opens it: a scope of a tenant's key, an operator's key, nothing, or a signature that the account's channel checks. */
   readonly door: Scope | 'operator' | 'open' | 'signature';
+  /** A visitor's client token opens it, too, for its own rooms. */
+  readonly visitors?: true;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
   /** Statuses of success. Null: no JSON body. */

@@ -10,6 +10,7 @@ import * as sessions from '../http/sessions.ts';
 import { StreamQuerySchema } from '../stream.ts';
 import type { Operation } from './operation.ts';
 import { changed, RESOURCES, resourceOperations } from './resources.ts';
+import { VISITORS } from './visitors.ts';
 
 const { TenantSchema } = configuration;
 
@@ -193,6 +194,7 @@ const MESSAGES: readonly Operation[] = [
     id: 'getHistory',
     summary: 'Read the messages of a conversation',
     door: 'sessions:read',
+    visitors: true,
     query: sessions.HistoryQuerySchema,
     answers: { 200: sessions.HistorySchema },
     errors: ['session_not_found', 'agent_not_found', 'ambiguous', 'malformed_key'],
@@ -203,6 +205,7 @@ const MESSAGES: readonly Operation[] = [
     id: 'streamSession',
     summary: 'The events of a conversation, from a seq on or from now on',
     door: 'sessions:read',
+    visitors: true,
     query: StreamQuerySchema,
     answers: { 200: 'events' },
     errors: ['session_not_found', 'agent_not_found', 'ambiguous', 'malformed_key', 'too_many_streams'],
@@ -226,6 +229,7 @@ const CONTROL: readonly Operation[] = [
   ...['stop', 'suspend', 'resume', 'archive', 'pause', 'unpause'].map(
     (verb): Operation => ({
       ...SESSION,
+      ...(verb === 'stop' && { visitors: true as const }),
       method: 'post',
       path: `/v1/sessions/{session}/${verb}`,
       id: `${verb}Session`,
@@ -326,6 +330,7 @@ const HEALTH: readonly Operation[] = [
 export const OPERATIONS: readonly Operation[] = [
   ...MESSAGES,
   ...CONTROL,
+  ...VISITORS,
   ...RESOURCES.flatMap((resource) => resourceOperations(resource, false)),
   ...TENANTS,
   ...RESOURCES.flatMap((resource) => resourceOperations(resource, true)),

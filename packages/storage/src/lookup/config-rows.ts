@@ -99,6 +99,46 @@ export class ConfigRows {
     return row ?? null;
   }
 
+  /** The oldest account of the channel that hands its messages to the agent. */
+  async accountOfAgent(tenantId: TenantId, agentId: AgentId, channel: string): Promise<AccountId | null> {
+    const query = this.#build
+      .selectFrom('tk.accounts as a')
+      .innerJoin('tk.account_versions as v', (join) =>
+        join
+          .onRef('v.tenant_id', '=', 'a.tenant_id')
+          .onRef('v.account_id', '=', 'a.id')
+          .onRef('v.version', '=', 'a.version'),
+      )
+      .select('a.id')
+      .where('a.tenant_id', '=', tenantId)
+      .where('a.agent_id', '=', agentId)
+      .where('a.deleted_at', 'is', null)
+      .where(sql<string>`v.config ->> 'channel'`, '=', channel)
+      .orderBy('a.id')
+      .limit(1);
+    const [row] = await runQuery(this.#database, query);
+    return (row?.id ?? null) as AccountId | null;
+  }
+
+  /** Whether the newest version of some web chat account names the origin, or every one. */
+  async knowsOrigin(origin: string): Promise<boolean> {
+    const query = this.#build
+      .selectFrom('tk.account_versions as v')
+      .innerJoin('tk.accounts as a', (join) =>
+        join
+          .onRef('a.tenant_id', '=', 'v.tenant_id')
+          .onRef('a.id', '=', 'v.account_id')
+          .onRef('a.version', '=', 'v.version'),
+      )
+      .select('a.id')
+      .where('a.deleted_at', 'is', null)
+      .where(
+        sql<boolean>`v.config ->> 'channel' = 'webchat' and v.config #> '{options,origins}' ?| array[${origin}, '*']`,
+      )
+      .limit(1);
+    return (await runQuery(this.#database, query)).length > 0;
+  }
+
   /** `lastUsedAt` comes along, so that a use is noted once in a while and not each time. */
   async tenantKey(keyId: string): Promise<{ record: KeyRecord; lastUsedAt: Date | null } | null> {
     const query = this.#build

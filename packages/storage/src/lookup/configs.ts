@@ -15,6 +15,7 @@ import {
   type TenantConfig,
   type TenantConfigs,
   type TenantId,
+  type WebChatAccounts,
 } from '@turnkeeper/core';
 import type { Database } from '../database.ts';
 import type { Sealing, Secrets } from '../seal/sealing.ts';
@@ -36,6 +37,7 @@ export interface Configs {
   readonly agents: AgentConfigs;
   readonly accounts: AccountConfigs;
   readonly keys: KeyLookup;
+  readonly webChats: WebChatAccounts;
 }
 
 const STALE_MS = 5_000;
@@ -66,11 +68,13 @@ export function openConfigs(options: ConfigsOptions): Configs {
       missGate,
       load,
     });
+  const accounts = cachedAccounts(rows, cache, options.sealing);
   return {
     tenants: cachedTenants(rows, cache),
     agents: cachedAgents(rows, cache, options.sealing),
-    accounts: cachedAccounts(rows, cache, options.sealing),
+    accounts,
     keys: cachedKeys(rows, cache, options),
+    webChats: cachedWebChats(rows, cache, accounts),
   };
 }
 
@@ -139,6 +143,18 @@ function cachedAccounts(rows: ConfigRows, cache: CacheOf, sealing: Sealing): Acc
       return accountId === null ? null : get(tenantId, accountId);
     },
     locate: (accountId) => tenants.get(accountId),
+  };
+}
+
+function cachedWebChats(rows: ConfigRows, cache: CacheOf, accounts: Pick<AccountConfigs, 'get'>): WebChatAccounts {
+  const ids = cache<Pair<AgentId>, AccountId>((pair) => rows.accountOfAgent(...parts<AgentId>(pair), 'webchat'));
+  const origins = cache<string, true>(async (origin) => ((await rows.knowsOrigin(origin)) ? true : null));
+  return {
+    ofAgent: async (tenantId, agentId) => {
+      const accountId = await ids.get(`${tenantId}/${agentId}`);
+      return accountId === null ? null : accounts.get(tenantId, accountId);
+    },
+    knowsOrigin: async (origin) => (await origins.get(origin)) !== null,
   };
 }
 

@@ -15,8 +15,8 @@ import { call, columns, tenantsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import {
   type EventRow,
-  eventsOfMark,
   eventsOfInbound,
+  eventsOfMark,
   eventsOfMessage,
   eventsOfRunningTurn,
   eventsOfTurn,

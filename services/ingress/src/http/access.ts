@@ -13,8 +13,10 @@ import {
   type TenantConfig,
   type TenantConfigs,
 } from '@turnkeeper/core';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ClientTokens } from '../visitors/client-tokens.ts';
+import { checkOrigin } from '../visitors/origins.ts';
+import type { StreamTickets } from '../visitors/stream-tickets.ts';
 import type { Visitor } from '../visitors/visitor.ts';
 
 declare module 'fastify' {
@@ -38,6 +40,7 @@ export interface AccessParts {
   readonly keys: KeyLookup;
   readonly tenants: Pick<TenantConfigs, 'get'>;
   readonly clientTokens: Pick<ClientTokens, 'read' | 'faultOf'>;
+  readonly tickets: Pick<StreamTickets, 'redeem'>;
   /** The server's pepper: what is stored of a token is its HMAC. */
   readonly pepper: string;
   readonly clock: Clock;
@@ -75,33 +78,40 @@ export class Access {
    * The tenant key behind a request, when it has the scope.
    * @throws AppError `unauthenticated`, `key_expired`, `key_revoked`, `tenant_suspended`, `scope_missing`; StoreError
    */
-  async caller(request: FastifyRequest, scope: Scope): Promise<Caller> {
-    const key = await this.#keyOf(request, 'tenant');
-    const tenant = key.tenantId === null ? null : await this.#parts.tenants.get(key.tenantId);
-    if (tenant === null) throw this.#refused('unauthenticated');
-    if (tenant.status !== 'active') throw this.#refused('tenant_suspended');
-    if (!key.scopes.includes(scope)) throw this.#refused('scope_missing');
-    return { kind: 'key', key, tenant };
+  async caller(request: Pick<FastifyRequest, 'headers'>, scope: Scope): Promise<Caller> {
+    return this.#callerWith(await this.#keyOf(request, 'tenant'), scope);
   }
 
   /** The visitor whose client token this is. @throws AppError `unauthenticated`, `token_expired`, `tenant_suspended`; StoreError */
   async visitor(token: string): Promise<Visitor> {
     const visitor = ClientTokens.isOne(token) ? await this.#parts.clientTokens.read(token) : null;
     if (visitor === null) throw this.#refused('unauthenticated');
-    if (visitor.tenant.status !== 'active') throw this.#refused('tenant_suspended');
-    return visitor;
+    return this.#active(visitor);
   }
 
-  /** A key with the scope, or a visitor; what a visitor may see is for the route to say. @throws as `caller` and `visitor` */
-  async principal(request: FastifyRequest, scope: Scope): Promise<Principal> {
+  /**
+   * A key with the scope, or a visitor; what a visitor may see is for the route to say. `ticket`: stands for a token where
+   * no header can be sent.
+   * @throws as `caller` and `visitor`
+   */
+  async principal(request: Pick<FastifyRequest, 'headers'>, scope: Scope, ticket?: unknown): Promise<Principal> {
     const token = bearerOf(request);
+    if (token === '' && typeof ticket === 'string') return this.#ticketHolder(ticket, scope);
     return ClientTokens.isOne(token) ? this.visitor(token) : this.caller(request, scope);
   }
 
-  /** As `requires`, and visitors pass, too; `principalOf` then says who it is. */
-  admits(scope: Scope): (request: FastifyRequest) => Promise<void> {
-    return async (request) => {
-      request.caller = await this.principal(request, scope);
+  /**
+   * As `requires`, and visitors pass, too, from the pages of their account; `principalOf` then says who it is. `tickets`:
+   * a `?ticket=` opens the route.
+   */
+  admits(scope: Scope, { tickets = false } = {}): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+    return async (request, reply) => {
+      const principal = await this.principal(request, scope, tickets ? ticketIn(request.query) : undefined);
+      if (principal.kind === 'visitor') {
+        checkOrigin(request, principal.account);
+        shareWith(request, reply);
+      }
+      request.caller = principal;
     };
   }
 
@@ -142,7 +152,7 @@ export class Access {
     return known === null || now?.status !== 'active' ? 'key_revoked' : this.#lifeFault(known);
   }
 
-  async #keyOf(request: FastifyRequest, kind: 'tenant' | 'operator'): Promise<KeyRecord> {
+  async #keyOf(request: Pick<FastifyRequest, 'headers'>, kind: 'tenant' | 'operator'): Promise<KeyRecord> {
     const text = bearerOf(request);
     // who is known but may only do what visitors do is told so
     if (ClientTokens.isOne(text) && kind === 'tenant' && (await this.visitor(text)))
@@ -154,6 +164,29 @@ export class Access {
     const fault = this.#lifeFault(key);
     if (fault !== null) throw this.#refused(fault);
     return key;
+  }
+
+  async #callerWith(key: KeyRecord, scope: Scope): Promise<Caller> {
+    const tenant = key.tenantId === null ? null : await this.#parts.tenants.get(key.tenantId);
+    if (tenant === null) throw this.#refused('unauthenticated');
+    if (tenant.status !== 'active') throw this.#refused('tenant_suspended');
+    if (!key.scopes.includes(scope)) throw this.#refused('scope_missing');
+    return { kind: 'key', key, tenant };
+  }
+
+  async #ticketHolder(ticket: string, scope: Scope): Promise<Principal> {
+    const holder = await this.#parts.tickets.redeem(ticket);
+    if (holder?.kind === 'visitor') return this.#active(holder);
+    const key = holder === null ? null : await this.#parts.keys.find('tenant', holder.keyId);
+    if (key === null || key.tenantId !== holder?.tenantId) throw this.#refused('unauthenticated');
+    const fault = this.#lifeFault(key);
+    if (fault !== null) throw this.#refused(fault);
+    return this.#callerWith(key, scope);
+  }
+
+  #active(visitor: Visitor): Visitor {
+    if (visitor.tenant.status !== 'active') throw this.#refused('tenant_suspended');
+    return visitor;
   }
 
   /** The configured operator key as a row: its HMAC is compared like any other's. */
@@ -191,8 +224,19 @@ export class Access {
 }
 
 /** What follows `Bearer`; empty when there is none. */
-function bearerOf({ headers: { authorization = '' } }: FastifyRequest): string {
+function bearerOf({ headers: { authorization = '' } }: Pick<FastifyRequest, 'headers'>): string {
   return BEARER.test(authorization) ? authorization.replace(BEARER, '') : '';
+}
+
+function ticketIn(query: unknown): unknown {
+  return typeof query === 'object' && query !== null && 'ticket' in query ? query.ticket : undefined;
+}
+
+/** Lets the page read the answer. Nothing is sent without being asked to, such as cookies: only the token counts. */
+function shareWith({ headers: { origin } }: FastifyRequest, reply: FastifyReply): void {
+  if (origin === undefined) return;
+  reply.header('access-control-allow-origin', origin).header('vary', 'Origin');
+  reply.header('access-control-expose-headers', 'Turnkeeper-Request-Id, Retry-After');
 }
 
 function configuredKey({ keyId }: ApiToken, hmac: Uint8Array): KeyRecord {

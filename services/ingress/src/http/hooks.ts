@@ -70,6 +70,7 @@ interface HookCall {
 async function take({ request, reply, parent }: HookCall, parts: HookParts): Promise<object> {
   const { tenant, account } = await findAccount(request.params.account, parts);
   const { ingress } = await parts.openAccounts.of(account);
+  if (ingress === null) throw noHook();
   const raw = rawRequest(request, parts.clock);
   const verified = inSpan(parts.tracer.start('channel.verify', { parent }), () => ingress.verify(raw));
   const parsed =

@@ -4,6 +4,7 @@ import { registerAccounts } from './accounts.ts';
 import { registerAdmin } from './admin/admin.ts';
 import type { AdminParts } from './admin/admin-parts.ts';
 import { registerAgents } from './agents.ts';
+import { type ClientTokenParts, registerClientTokens } from './client-tokens.ts';
 import { type OwnConfigParts, ownDoor } from './config-door.ts';
 import { registerHealth, registerMetrics, registerOpenApi } from './health.ts';
 import { type HookParts, registerHooks } from './hooks.ts';
@@ -29,7 +30,8 @@ export function createPublicApp(
     SessionControlParts &
     SessionEventParts &
     OutboundParts &
-    InputParts,
+    InputParts &
+    ClientTokenParts,
 ): FastifyInstance {
   const app = createHttpServer(server);
   registerHealth(app, readiness);
@@ -46,6 +48,7 @@ export function createPublicApp(
   registerOutbound(app, parts);
   registerInputs(app, parts);
   registerSessionEvents(app, parts);
+  registerClientTokens(app, parts);
   return app;
 }
 

@@ -41,8 +41,10 @@ const Nothing = z.strictObject({});
  */
 export function registerSessionControl(app: FastifyInstance, parts: SessionControlParts): void {
   const guard = { onRequest: parts.access.requires('sessions:write') };
+  // visitors may stop their own turns
+  const stopGuard = { onRequest: parts.access.admits('sessions:write') };
   for (const command of COMMANDS) {
-    app.post<BySession>(`/v1/sessions/:session/${command}`, guard, (request) => {
+    app.post<BySession>(`/v1/sessions/:session/${command}`, command === 'stop' ? stopGuard : guard, (request) => {
       parseBody(Nothing, request.body ?? {});
       return obey(request, { command }, parts);
     });

@@ -1,16 +1,18 @@
-import type { Clock, Counter } from '@turnkeeper/core';
+import type { AcceptMessage, Clock, Counter, LaneRef } from '@turnkeeper/core';
 import { StreamQuerySchema } from '@turnkeeper/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { OpenStreams } from '../streams/open-streams.ts';
 import type { JoinedLane, SessionStreams, StreamSink } from '../streams/session-streams.ts';
 import { cursorOf, eventIdOf, streamFilter } from '../streams/stream-filter.ts';
+import { type Room, roomsOf, type Visitor } from '../visitors/visitor.ts';
 import type { Access } from './access.ts';
 import { parseQuery } from './requests.ts';
-import { type BySession, findSession, type SessionParts } from './sessions.ts';
+import { type BySession, findSession, type SessionParts, selectorOf } from './sessions.ts';
 import { SseConnection } from './sse.ts';
 
 export interface SessionEventParts extends SessionParts {
   readonly access: Access;
+  readonly acceptMessage: Pick<AcceptMessage, 'laneOf'>;
   readonly clock: Clock;
   readonly sessionStreams: SessionStreams;
   readonly openStreams: OpenStreams;
@@ -20,7 +22,7 @@ export interface SessionEventParts extends SessionParts {
 
 /** `GET /v1/sessions/{session}/events`: the stream of one conversation, from a seq on or from now on. */
 export function registerSessionEvents(app: FastifyInstance, parts: SessionEventParts): void {
-  const route = { onRequest: parts.access.requires('sessions:read'), exposeHeadRoute: false };
+  const route = { onRequest: parts.access.admits('sessions:read', { tickets: true }), exposeHeadRoute: false };
   app.get<BySession>('/v1/sessions/:session/events', route, (request, reply) => serve(request, reply, parts));
 }
 
@@ -30,8 +32,8 @@ async function serve(
   parts: SessionEventParts,
 ): Promise<FastifyReply> {
   const query = parseQuery(StreamQuerySchema, request.query);
-  const caller = parts.access.callerOf(request);
-  const { lane, sessionKey } = await findSession(request, query.agentId, parts);
+  const caller = parts.access.principalOf(request);
+  const { lane, sessionKey } = await followed(request, query.agentId, parts);
   const release = parts.openStreams.reserve();
   const sink = new LateSink();
   let joined: JoinedLane;
@@ -48,11 +50,31 @@ async function serve(
     release();
   });
   parts.openStreams.add(connection, { kind: 'session', caller });
-  sink.target = sseSink(connection, streamFilter(query), () => new Date(parts.clock.nowMs()).toISOString());
+  sink.target = sseSink(connection, streamFilter(query, caller.kind), () =>
+    new Date(parts.clock.nowMs()).toISOString(),
+  );
   const cursor = cursorOf(query, request.headers['last-event-id']);
   // the answer has begun: a store that is away now can only end it, and the reader comes back with its cursor
   joined.begin(cursor).catch(() => parts.openStreams.end(connection));
   return reply;
+}
+
+/** A visitor may listen in a room of its own before anything was said there. */
+async function followed(
+  request: FastifyRequest<BySession>,
+  agentId: string | undefined,
+  parts: SessionEventParts,
+): Promise<{ readonly lane: LaneRef; readonly sessionKey: string }> {
+  const principal = parts.access.principalOf(request);
+  const room = principal.kind === 'visitor' ? roomBehind(principal, request.params.session) : null;
+  if (principal.kind === 'key' || room === null) return findSession(request, agentId, parts);
+  return { lane: parts.acceptMessage.laneOf({ ...principal, target: room }), sessionKey: room.sessionKey };
+}
+
+function roomBehind(visitor: Visitor, session: string): Room | null {
+  const selector = selectorOf(session, visitor.agent.agentId);
+  if (selector.by === 'id') return null;
+  return roomsOf(visitor).find(({ sessionKey }) => sessionKey === selector.sessionKey) ?? null;
 }
 
 /** The lane is joined before the answer begins, so that a refusal is still an answer; nothing is sent before `begin`. */

@@ -22,12 +22,13 @@ import {
 } from '@turnkeeper/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Targets } from '../intake/targets.ts';
+import { maySee } from '../visitors/visitor.ts';
 import type { Access } from './access.ts';
 import { pageAnswer } from './pages.ts';
 import { parseQuery } from './requests.ts';
 
 export interface SessionParts {
-  readonly access: Pick<Access, 'requires' | 'callerOf'>;
+  readonly access: Pick<Access, 'requires' | 'callerOf' | 'admits' | 'principalOf'>;
   readonly targets: Pick<Targets, 'agent'>;
   readonly sessions: SessionReads;
 }
@@ -38,25 +39,26 @@ export interface BySession {
 
 /** `/v1/sessions`: conversations and what was said in them. */
 export function registerSessions(app: FastifyInstance, parts: SessionParts): void {
-  const { access, sessions } = parts;
+  const { access } = parts;
   const guard = { onRequest: access.requires('sessions:read') };
   app.get('/v1/sessions', guard, (request) => listSessions(request, parts));
   app.get<BySession>('/v1/sessions/:session', guard, async (request) => {
     const { agentId } = parseQuery(SessionQuerySchema, request.query);
     return sessionAnswer(await findSession(request, agentId, parts));
   });
-  app.get<BySession>('/v1/sessions/:session/history', guard, async (request) => {
-    const {
-      agentId,
-      limit = HISTORY_LIMIT_DEFAULT,
-      includeTools,
-      ...range
-    } = parseQuery(HistoryQuerySchema, request.query);
-    const session = await findSession(request, agentId, parts);
-    const { tenantId } = access.callerOf(request).tenant;
-    const asked = { limit, includeTools: includeTools === 'true', ...range };
-    return pageAnswer(await sessions.history(tenantId, session, asked), entryAnswer);
-  });
+  const route = { onRequest: access.admits('sessions:read') };
+  app.get<BySession>('/v1/sessions/:session/history', route, (request) => history(request, parts));
+}
+
+async function history(request: FastifyRequest<BySession>, parts: SessionParts) {
+  const query = parseQuery(HistoryQuerySchema, request.query);
+  const { agentId, limit = HISTORY_LIMIT_DEFAULT, includeTools, ...range } = query;
+  const principal = parts.access.principalOf(request);
+  const session = await findSession(request, agentId, parts);
+  // what tools did is not for visitors
+  const withTools = includeTools === 'true' && principal.kind === 'key';
+  const asked = { limit, includeTools: withTools, ...range };
+  return pageAnswer(await parts.sessions.history(principal.tenant.tenantId, session, asked), entryAnswer);
 }
 
 async function listSessions(request: FastifyRequest, { access, sessions, targets }: SessionParts) {
@@ -81,13 +83,17 @@ export async function findSession(
   agentReference: string | undefined,
   { access, targets, sessions }: SessionParts,
 ): Promise<SessionRecord> {
-  const { tenantId } = access.callerOf(request).tenant;
-  const agentId = await agentIdOf(tenantId, agentReference, targets);
+  const principal = access.principalOf(request);
+  const { tenantId } = principal.tenant;
+  // a visitor's rooms are all its agent's
+  const visited = principal.kind === 'visitor' ? principal.agent.agentId : undefined;
+  const agentId = visited ?? (await agentIdOf(tenantId, agentReference, targets));
   const session = await sessions.find(tenantId, selectorOf(request.params.session, agentId));
   if (session === 'ambiguous') {
     throw new AppError({ code: 'ambiguous', message: 'the key exists under several agents; add ?agentId=' });
   }
-  if (session === 'missing' || (agentId !== undefined && session.agentId !== agentId)) {
+  const isHidden = session !== 'missing' && principal.kind === 'visitor' && !maySee(principal, session);
+  if (session === 'missing' || isHidden || (agentId !== undefined && session.agentId !== agentId)) {
     throw new AppError({ code: 'session_not_found', message: 'no such session' });
   }
   return session;

@@ -143,6 +143,7 @@ export class TestPorts {
     const clientTokens = new ClientTokens({ ...this.#configs(), pepper: PEPPER, clock });
     const access = new Access({
       clientTokens,
+      tickets: { redeem: () => Promise.resolve(null) },
       keys: { find: (_kind, keyId) => this.#findKey(keyId), noteUse: () => undefined },
       tenants: this.#tenantConfigs(),
       pepper: PEPPER,

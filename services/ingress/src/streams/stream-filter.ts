@@ -1,13 +1,21 @@
-import { AppError } from '@turnkeeper/core';
+import { AppError, STREAM_EVENTS } from '@turnkeeper/core';
 import type { StreamQuery } from '@turnkeeper/protocol';
 
 const TOOL_TYPES: ReadonlySet<string> = new Set(['tool.delta', 'tool.started', 'step.committed']);
 const DELTA_TYPES: ReadonlySet<string> = new Set(['message.delta', 'reasoning.delta', 'tool.delta', 'turn.snapshot']);
 
-/** Which types a reader wants. What is said about the stream itself always passes. */
-export function streamFilter({ types, deltas, tools }: StreamQuery): (type: string) => boolean {
+const VISITOR_TYPES: ReadonlySet<string> = new Set(
+  Object.entries(STREAM_EVENTS).flatMap(([type, { visitors }]) => (visitors ? [type] : [])),
+);
+
+/** Which types a reader wants, and may have. What is said about the stream itself always passes. */
+export function streamFilter(
+  { types, deltas, tools }: Pick<StreamQuery, 'types' | 'deltas' | 'tools'>,
+  reader: 'key' | 'visitor' = 'key',
+): (type: string) => boolean {
   const wanted = types && new Set<string>(types);
   return (type) => {
+    if (reader === 'visitor' && !VISITOR_TYPES.has(type)) return false;
     if (type.startsWith('stream.')) return true;
     if (wanted !== undefined && !wanted.has(type)) return false;
     if (deltas === 'false' && DELTA_TYPES.has(type)) return false;
