@@ -5,6 +5,7 @@
 
 const core = '^packages/core/';
 const protocol = '^packages/protocol/';
+const client = '^packages/client/';
 const outside = { dependencyTypes: ['npm', 'npm-dev', 'npm-optional', 'npm-peer', 'core', 'unknown'] };
 const npm = (names) => `(^|/)node_modules/(${names})/`;
 const tests = '[.]test[.]ts$';
@@ -50,10 +51,17 @@ module.exports = {
     },
     {
       name: 'pure',
-      comment: 'core and protocol do no I/O; browsers load them.',
+      comment: 'core and protocol do no I/O; browsers load them, and the client.',
       severity: 'error',
-      from: { path: [core, protocol], pathNot: tests },
+      from: { path: [core, protocol, client], pathNot: tests },
       to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'client-alone',
+      comment: 'The client needs nothing but fetch: of others it may know types.',
+      severity: 'error',
+      from: { path: client, pathNot: tests },
+      to: { pathNot: client, dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'core-libraries',
@@ -76,7 +84,7 @@ module.exports = {
     { from: { path: '^((packages|services|test)/[^/]+)/' }, to: { path: '^$1/' } },
     { from: { path: '^scripts/' }, to: { path: '^(scripts|packages|services)/' } },
     { from: { path: '^packages/(protocol|storage|channels|platform|queue|bus)/' }, to: { path: core } },
-    { from: { path: '^packages/(queue|bus)/' }, to: { path: protocol } },
+    { from: { path: '^packages/(queue|bus|client)/' }, to: { path: protocol } },
     { from: { path: '^services/(ingress|session-worker)/' }, to: { path: '^packages/' } },
     { from: { path: '^services/coordinator/' }, to: { path: '^packages/', pathNot: '^packages/channels/' } },
     { from: { path: '^services/cli/' }, to: { path: '^packages/(protocol|platform|core)/' } },

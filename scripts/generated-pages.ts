@@ -7,20 +7,22 @@ import { cliTable, demoTable } from '../services/cli/src/config.ts';
 import { coordinatorTable } from '../services/coordinator/src/config.ts';
 import { ingressTable } from '../services/ingress/src/config.ts';
 import { sessionWorkerTable } from '../services/session-worker/src/config.ts';
+import { clientTypes } from './client-types.ts';
 
 export interface GeneratedPage {
   readonly path: string;
   readonly text: string;
 }
 
-/** The pages of docs/ that are made from tables in the code, as they should be. */
-export function generatedPages(): GeneratedPage[] {
+/** The files that are made from tables in the code, as they should be: pages of docs/, and the client's types. */
+export async function generatedPages(): Promise<GeneratedPage[]> {
   return [
     { path: 'docs/configuration.md', text: configurationPage() },
     { path: 'docs/metrics.md', text: metricsPage() },
     { path: 'docs/errors.md', text: errorsPage() },
     { path: 'docs/openapi.json', text: `${JSON.stringify(openApiDocument(), null, 2)}\n` },
     { path: 'docs/streaming.md', text: streamingPage() },
+    { path: 'packages/client/src/generated/api.ts', text: await clientTypes() },
   ];
 }
 

@@ -1,0 +1,2582 @@
+/* Made from docs/openapi.json by `npm run docs:generate`; a test compares. What tenants call, and its good answers: */
+/* anything else is a problem document, which the client throws as an ApiError. */
+export interface paths {
+    readonly "/v1/messages": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send a message; its run is its fate
+         * @description Needs the scope `messages:write`.
+         */
+        readonly post: operations["createMessage"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/runs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List runs, newest first
+         * @description Needs the scope `runs:read`.
+         */
+        readonly get: operations["listRuns"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/runs/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read a run, or wait for its end
+         * @description Needs the scope `runs:read`.
+         */
+        readonly get: operations["getRun"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/runs/{id}/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The events of a run as they come
+         * @description Needs the scope `runs:read`.
+         */
+        readonly get: operations["streamRun"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/runs/{id}/cancel": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Cancel a run
+         * @description Needs the scope `messages:write`.
+         */
+        readonly post: operations["cancelRun"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/events/{id}/timeline": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What happened to an event
+         * @description Needs the scope `runs:read`.
+         */
+        readonly get: operations["getTimeline"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/sessions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List conversations
+         * @description Needs the scope `sessions:read`.
+         */
+        readonly get: operations["listSessions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/sessions/{session}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read a conversation
+         * @description Needs the scope `sessions:read`.
+         */
+        readonly get: operations["getSession"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Delete a conversation
+         * @description Needs the scope `sessions:write`.
+         */
+        readonly delete: operations["deleteSession"];
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Label a conversation
+         * @description Needs the scope `sessions:write`.
+         */
+        readonly patch: operations["updateSession"];
+        readonly trace?: never;
+    };
+    readonly "/v1/sessions/{session}/history": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read the messages of a conversation
+         * @description Needs the scope `sessions:read`.
+         */
+        readonly get: operations["getHistory"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/sessions/{session}/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The events of a conversation, from a seq on or from now on
+         * @description Needs the scope `sessions:read`.
+         */
+        readonly get: operations["streamSession"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/sessions/{session}/stop": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Control a conversation: stop
+         * @description Needs the scope `sessions:write`.
+         */
+        readonly post: operations["stopSession"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/sessions/{session}/suspend": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Control a conversation: suspend
+         * @description Needs the scope `sessions:write`.
+         */
+        readonly post: operations["suspendSession"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/sessions/{session}/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Control a conversation: resume
+         * @description Needs the scope `sessions:write`.
+         */
+        readonly post: operations["resumeSession"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/sessions/{session}/archive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Control a conversation: archive
+         * @description Needs the scope `sessions:write`.
+         */
+        readonly post: operations["archiveSession"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/sessions/{session}/pause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Control a conversation: pause
+         * @description Needs the scope `sessions:write`.
+         */
+        readonly post: operations["pauseSession"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/sessions/{session}/unpause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Control a conversation: unpause
+         * @description Needs the scope `sessions:write`.
+         */
+        readonly post: operations["unpauseSession"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/sessions/{session}/reset": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Begin a new session
+         * @description Needs the scope `sessions:write`.
+         */
+        readonly post: operations["resetSession"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/sessions/{session}/outbound": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send a message without a turn
+         * @description Needs the scope `sessions:write`.
+         */
+        readonly post: operations["sendOutbound"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/inputs/{id}/answer": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Answer a turn that waits for a person
+         * @description Needs the scope `messages:write`.
+         */
+        readonly post: operations["answerInput"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/agents": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List agents by name
+         * @description Needs the scope `agents:write`.
+         */
+        readonly get: operations["listAgents"];
+        readonly put?: never;
+        /**
+         * Make an agent
+         * @description Needs the scope `agents:write`.
+         */
+        readonly post: operations["createAgent"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/agents/{agent}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read an agent
+         * @description Needs the scope `agents:write`.
+         */
+        readonly get: operations["getAgent"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Delete an agent
+         * @description Needs the scope `agents:write`.
+         */
+        readonly delete: operations["deleteAgent"];
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Change an agent by merge patch
+         * @description Needs the scope `agents:write`.
+         */
+        readonly patch: operations["updateAgent"];
+        readonly trace?: never;
+    };
+    readonly "/v1/accounts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List accounts by name
+         * @description Needs the scope `accounts:write`.
+         */
+        readonly get: operations["listAccounts"];
+        readonly put?: never;
+        /**
+         * Make an account
+         * @description Needs the scope `accounts:write`.
+         */
+        readonly post: operations["createAccount"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/accounts/{account}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read an account
+         * @description Needs the scope `accounts:write`.
+         */
+        readonly get: operations["getAccount"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Delete an account
+         * @description Needs the scope `accounts:write`.
+         */
+        readonly delete: operations["deleteAccount"];
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Change an account by merge patch
+         * @description Needs the scope `accounts:write`.
+         */
+        readonly patch: operations["updateAccount"];
+        readonly trace?: never;
+    };
+    readonly "/v1/keys": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List keys by name
+         * @description Needs the scope `keys:write`.
+         */
+        readonly get: operations["listKeys"];
+        readonly put?: never;
+        /**
+         * Make a key
+         * @description Needs the scope `keys:write`.
+         */
+        readonly post: operations["createKey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/keys/{key}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read a key
+         * @description Needs the scope `keys:write`.
+         */
+        readonly get: operations["getKey"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Revoke a key
+         * @description Needs the scope `keys:write`.
+         */
+        readonly delete: operations["deleteKey"];
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Change a key by merge patch
+         * @description Needs the scope `keys:write`.
+         */
+        readonly patch: operations["updateKey"];
+        readonly trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        readonly Problem: {
+            readonly type: string;
+            readonly title: string;
+            readonly status: number;
+            readonly detail?: string;
+            readonly code: string;
+            readonly retryable: boolean;
+            readonly retryAfterMs?: number;
+            readonly requestId: string;
+            readonly errors?: readonly {
+                readonly pointer: string;
+                readonly code: string;
+            }[];
+            readonly runId?: string;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    readonly createMessage: {
+        readonly parameters: {
+            readonly query?: {
+                readonly stream?: "true" | "false";
+            };
+            readonly header?: {
+                readonly "Idempotency-Key"?: string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly agentId?: string;
+                    readonly accountId?: string;
+                    readonly source?: {
+                        readonly platform: string;
+                        /** @enum {string} */
+                        readonly chatType: "dm" | "group" | "channel" | "thread" | "forum" | "inbox";
+                        readonly chatId?: string | null;
+                        readonly threadId?: string | null;
+                        readonly userId?: string | null;
+                        readonly userIdAlt?: string | null;
+                        readonly userName?: string | null;
+                        readonly chatName?: string | null;
+                        readonly prospectiveThreadId?: string | null;
+                        readonly scopeId?: string | null;
+                    };
+                    readonly sessionKey?: string;
+                    readonly text: string;
+                    readonly attachments?: readonly {
+                        /** @enum {string} */
+                        readonly kind: "image" | "audio" | "video" | "file";
+                        readonly ref: string;
+                        readonly name?: string;
+                        readonly mime?: string;
+                        readonly size?: number;
+                    }[];
+                    /** @enum {string} */
+                    readonly kind?: "message" | "wake";
+                    /** @enum {string} */
+                    readonly busyMode?: "queue";
+                    readonly metadata?: {
+                        readonly [key: string]: unknown;
+                    };
+                    readonly idempotencyKey?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/event-stream": string;
+                };
+            };
+            /** @description The answer */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly runId: string;
+                        readonly eventId: string;
+                        readonly sessionKey: string;
+                        readonly slot: number;
+                        readonly partition: number;
+                        /** @enum {string} */
+                        readonly status: "accepted" | "duplicate";
+                        /** @enum {string} */
+                        readonly runStatus: "queued" | "running" | "waiting" | "ok" | "no_reply" | "error" | "timeout" | "cancelled" | "superseded" | "merged" | "steered" | "discarded" | "refused" | "parked";
+                        readonly position: number;
+                    };
+                };
+            };
+        };
+    };
+    readonly listRuns: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: string;
+                readonly cursor?: string;
+                readonly status?: "queued" | "running" | "waiting" | "ok" | "no_reply" | "error" | "timeout" | "cancelled" | "superseded" | "merged" | "steered" | "discarded" | "refused" | "parked";
+                readonly sessionKey?: string;
+                readonly agentId?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly {
+                            readonly runId: string;
+                            readonly eventId: string;
+                            readonly sessionKey: string;
+                            readonly sessionId?: string;
+                            readonly turnId?: string;
+                            /** @enum {string} */
+                            readonly status: "queued" | "running" | "waiting" | "ok" | "no_reply" | "error" | "timeout" | "cancelled" | "superseded" | "merged" | "steered" | "discarded" | "refused" | "parked";
+                            readonly inputId?: string;
+                            readonly attempts: number;
+                            readonly reply?: {
+                                readonly text: string;
+                                readonly attachments?: readonly unknown[];
+                            };
+                            readonly error?: {
+                                readonly code: string;
+                            };
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                            /** Format: date-time */
+                            readonly startedAt?: string;
+                            /** Format: date-time */
+                            readonly finishedAt?: string;
+                        }[];
+                        readonly nextCursor: string | null;
+                        readonly hasMore: boolean;
+                    };
+                };
+            };
+        };
+    };
+    readonly getRun: {
+        readonly parameters: {
+            readonly query?: {
+                readonly wait?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly runId: string;
+                        readonly eventId: string;
+                        readonly sessionKey: string;
+                        readonly sessionId?: string;
+                        readonly turnId?: string;
+                        /** @enum {string} */
+                        readonly status: "queued" | "running" | "waiting" | "ok" | "no_reply" | "error" | "timeout" | "cancelled" | "superseded" | "merged" | "steered" | "discarded" | "refused" | "parked";
+                        readonly inputId?: string;
+                        readonly attempts: number;
+                        readonly reply?: {
+                            readonly text: string;
+                            readonly attachments?: readonly unknown[];
+                        };
+                        readonly error?: {
+                            readonly code: string;
+                        };
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly startedAt?: string;
+                        /** Format: date-time */
+                        readonly finishedAt?: string;
+                    };
+                };
+            };
+        };
+    };
+    readonly streamRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/event-stream": string;
+                };
+            };
+        };
+    };
+    readonly cancelRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly runId: string;
+                        readonly eventId: string;
+                        readonly sessionKey: string;
+                        readonly sessionId?: string;
+                        readonly turnId?: string;
+                        /** @enum {string} */
+                        readonly status: "queued" | "running" | "waiting" | "ok" | "no_reply" | "error" | "timeout" | "cancelled" | "superseded" | "merged" | "steered" | "discarded" | "refused" | "parked";
+                        readonly inputId?: string;
+                        readonly attempts: number;
+                        readonly reply?: {
+                            readonly text: string;
+                            readonly attachments?: readonly unknown[];
+                        };
+                        readonly error?: {
+                            readonly code: string;
+                        };
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly startedAt?: string;
+                        /** Format: date-time */
+                        readonly finishedAt?: string;
+                    };
+                };
+            };
+        };
+    };
+    readonly getTimeline: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly eventId: string;
+                        readonly runId: string;
+                        readonly sessionKey: string;
+                        /** @enum {string} */
+                        readonly status: "queued" | "running" | "waiting" | "ok" | "no_reply" | "error" | "timeout" | "cancelled" | "superseded" | "merged" | "steered" | "discarded" | "refused" | "parked";
+                        readonly data: readonly {
+                            /** Format: date-time */
+                            readonly at: string;
+                            readonly step: string;
+                            readonly node?: string;
+                            readonly nodeName?: string;
+                            readonly turnId?: string;
+                            readonly attempt?: number;
+                            readonly status?: string;
+                            readonly reason?: string;
+                            readonly deliveryId?: string;
+                            readonly code?: string;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    readonly listSessions: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: string;
+                readonly cursor?: string;
+                readonly kinds?: string;
+                readonly activeMinutes?: string;
+                readonly messageLimit?: string;
+                readonly agentId?: string;
+                readonly channel?: string;
+                readonly user?: string;
+                readonly status?: "active" | "expired" | "archived";
+                readonly q?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly {
+                            readonly sessionKey: string;
+                            readonly sessionId: string | null;
+                            readonly agentId: string;
+                            readonly kind: string;
+                            readonly channel: string;
+                            readonly chatType: string;
+                            /** @enum {string} */
+                            readonly status: "active" | "expired" | "archived";
+                            readonly label?: string;
+                            readonly displayName: string;
+                            /** @constant */
+                            readonly paused?: true;
+                            /** @constant */
+                            readonly suspended?: true;
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                            /** Format: date-time */
+                            readonly updatedAt: string;
+                            readonly messages?: readonly {
+                                readonly messageId: string;
+                                readonly seq: number;
+                                readonly role: string;
+                                readonly author: string;
+                                readonly text: string;
+                                readonly parts: readonly unknown[];
+                                readonly turnId?: string;
+                                /** Format: date-time */
+                                readonly createdAt: string;
+                            }[];
+                        }[];
+                        readonly nextCursor: string | null;
+                        readonly hasMore: boolean;
+                    };
+                };
+            };
+        };
+    };
+    readonly getSession: {
+        readonly parameters: {
+            readonly query?: {
+                readonly agentId?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly session: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly sessionKey: string;
+                        readonly sessionId: string | null;
+                        readonly agentId: string;
+                        readonly kind: string;
+                        readonly channel: string;
+                        readonly chatType: string;
+                        /** @enum {string} */
+                        readonly status: "active" | "expired" | "archived";
+                        readonly label?: string;
+                        readonly displayName: string;
+                        /** @constant */
+                        readonly paused?: true;
+                        /** @constant */
+                        readonly suspended?: true;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                        readonly messages?: readonly {
+                            readonly messageId: string;
+                            readonly seq: number;
+                            readonly role: string;
+                            readonly author: string;
+                            readonly text: string;
+                            readonly parts: readonly unknown[];
+                            readonly turnId?: string;
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    readonly deleteSession: {
+        readonly parameters: {
+            readonly query?: {
+                readonly agentId?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly session: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly updateSession: {
+        readonly parameters: {
+            readonly query?: {
+                readonly agentId?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly session: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly label: string | null;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly sessionKey: string;
+                        readonly sessionId: string | null;
+                        readonly agentId: string;
+                        readonly kind: string;
+                        readonly channel: string;
+                        readonly chatType: string;
+                        /** @enum {string} */
+                        readonly status: "active" | "expired" | "archived";
+                        readonly label?: string;
+                        readonly displayName: string;
+                        /** @constant */
+                        readonly paused?: true;
+                        /** @constant */
+                        readonly suspended?: true;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                        readonly messages?: readonly {
+                            readonly messageId: string;
+                            readonly seq: number;
+                            readonly role: string;
+                            readonly author: string;
+                            readonly text: string;
+                            readonly parts: readonly unknown[];
+                            readonly turnId?: string;
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                        }[];
+                        readonly stopped?: {
+                            readonly turnId?: string;
+                            readonly runIds: readonly string[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    readonly getHistory: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: string;
+                readonly cursor?: string;
+                readonly before?: string;
+                readonly includeTools?: "true" | "false";
+                readonly agentId?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly session: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly {
+                            readonly messageId: string;
+                            readonly seq: number;
+                            readonly role: string;
+                            readonly author: string;
+                            readonly text: string;
+                            readonly parts: readonly unknown[];
+                            readonly turnId?: string;
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                        }[];
+                        readonly nextCursor: string | null;
+                        readonly hasMore: boolean;
+                    };
+                };
+            };
+        };
+    };
+    readonly streamSession: {
+        readonly parameters: {
+            readonly query?: {
+                readonly after?: string;
+                readonly seq?: string;
+                readonly lastSeq?: string;
+                readonly agentId?: string;
+                readonly types?: string;
+                readonly deltas?: "true" | "false";
+                readonly tools?: "none" | "names" | "full";
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly session: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/event-stream": string;
+                };
+            };
+        };
+    };
+    readonly stopSession: {
+        readonly parameters: {
+            readonly query?: {
+                readonly agentId?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly session: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly sessionKey: string;
+                        readonly sessionId: string | null;
+                        readonly agentId: string;
+                        readonly kind: string;
+                        readonly channel: string;
+                        readonly chatType: string;
+                        /** @enum {string} */
+                        readonly status: "active" | "expired" | "archived";
+                        readonly label?: string;
+                        readonly displayName: string;
+                        /** @constant */
+                        readonly paused?: true;
+                        /** @constant */
+                        readonly suspended?: true;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                        readonly messages?: readonly {
+                            readonly messageId: string;
+                            readonly seq: number;
+                            readonly role: string;
+                            readonly author: string;
+                            readonly text: string;
+                            readonly parts: readonly unknown[];
+                            readonly turnId?: string;
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                        }[];
+                        readonly stopped?: {
+                            readonly turnId?: string;
+                            readonly runIds: readonly string[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    readonly suspendSession: {
+        readonly parameters: {
+            readonly query?: {
+                readonly agentId?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly session: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly sessionKey: string;
+                        readonly sessionId: string | null;
+                        readonly agentId: string;
+                        readonly kind: string;
+                        readonly channel: string;
+                        readonly chatType: string;
+                        /** @enum {string} */
+                        readonly status: "active" | "expired" | "archived";
+                        readonly label?: string;
+                        readonly displayName: string;
+                        /** @constant */
+                        readonly paused?: true;
+                        /** @constant */
+                        readonly suspended?: true;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                        readonly messages?: readonly {
+                            readonly messageId: string;
+                            readonly seq: number;
+                            readonly role: string;
+                            readonly author: string;
+                            readonly text: string;
+                            readonly parts: readonly unknown[];
+                            readonly turnId?: string;
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                        }[];
+                        readonly stopped?: {
+                            readonly turnId?: string;
+                            readonly runIds: readonly string[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    readonly resumeSession: {
+        readonly parameters: {
+            readonly query?: {
+                readonly agentId?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly session: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly sessionKey: string;
+                        readonly sessionId: string | null;
+                        readonly agentId: string;
+                        readonly kind: string;
+                        readonly channel: string;
+                        readonly chatType: string;
+                        /** @enum {string} */
+                        readonly status: "active" | "expired" | "archived";
+                        readonly label?: string;
+                        readonly displayName: string;
+                        /** @constant */
+                        readonly paused?: true;
+                        /** @constant */
+                        readonly suspended?: true;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                        readonly messages?: readonly {
+                            readonly messageId: string;
+                            readonly seq: number;
+                            readonly role: string;
+                            readonly author: string;
+                            readonly text: string;
+                            readonly parts: readonly unknown[];
+                            readonly turnId?: string;
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                        }[];
+                        readonly stopped?: {
+                            readonly turnId?: string;
+                            readonly runIds: readonly string[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    readonly archiveSession: {
+        readonly parameters: {
+            readonly query?: {
+                readonly agentId?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly session: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly sessionKey: string;
+                        readonly sessionId: string | null;
+                        readonly agentId: string;
+                        readonly kind: string;
+                        readonly channel: string;
+                        readonly chatType: string;
+                        /** @enum {string} */
+                        readonly status: "active" | "expired" | "archived";
+                        readonly label?: string;
+                        readonly displayName: string;
+                        /** @constant */
+                        readonly paused?: true;
+                        /** @constant */
+                        readonly suspended?: true;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                        readonly messages?: readonly {
+                            readonly messageId: string;
+                            readonly seq: number;
+                            readonly role: string;
+                            readonly author: string;
+                            readonly text: string;
+                            readonly parts: readonly unknown[];
+                            readonly turnId?: string;
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                        }[];
+                        readonly stopped?: {
+                            readonly turnId?: string;
+                            readonly runIds: readonly string[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    readonly pauseSession: {
+        readonly parameters: {
+            readonly query?: {
+                readonly agentId?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly session: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly sessionKey: string;
+                        readonly sessionId: string | null;
+                        readonly agentId: string;
+                        readonly kind: string;
+                        readonly channel: string;
+                        readonly chatType: string;
+                        /** @enum {string} */
+                        readonly status: "active" | "expired" | "archived";
+                        readonly label?: string;
+                        readonly displayName: string;
+                        /** @constant */
+                        readonly paused?: true;
+                        /** @constant */
+                        readonly suspended?: true;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                        readonly messages?: readonly {
+                            readonly messageId: string;
+                            readonly seq: number;
+                            readonly role: string;
+                            readonly author: string;
+                            readonly text: string;
+                            readonly parts: readonly unknown[];
+                            readonly turnId?: string;
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                        }[];
+                        readonly stopped?: {
+                            readonly turnId?: string;
+                            readonly runIds: readonly string[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    readonly unpauseSession: {
+        readonly parameters: {
+            readonly query?: {
+                readonly agentId?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly session: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly sessionKey: string;
+                        readonly sessionId: string | null;
+                        readonly agentId: string;
+                        readonly kind: string;
+                        readonly channel: string;
+                        readonly chatType: string;
+                        /** @enum {string} */
+                        readonly status: "active" | "expired" | "archived";
+                        readonly label?: string;
+                        readonly displayName: string;
+                        /** @constant */
+                        readonly paused?: true;
+                        /** @constant */
+                        readonly suspended?: true;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                        readonly messages?: readonly {
+                            readonly messageId: string;
+                            readonly seq: number;
+                            readonly role: string;
+                            readonly author: string;
+                            readonly text: string;
+                            readonly parts: readonly unknown[];
+                            readonly turnId?: string;
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                        }[];
+                        readonly stopped?: {
+                            readonly turnId?: string;
+                            readonly runIds: readonly string[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    readonly resetSession: {
+        readonly parameters: {
+            readonly query?: {
+                readonly agentId?: string;
+            };
+            readonly header?: {
+                readonly "Idempotency-Key"?: string;
+            };
+            readonly path: {
+                readonly session: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly idempotencyKey?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly sessionKey: string;
+                        readonly sessionId: string | null;
+                        readonly agentId: string;
+                        readonly kind: string;
+                        readonly channel: string;
+                        readonly chatType: string;
+                        /** @enum {string} */
+                        readonly status: "active" | "expired" | "archived";
+                        readonly label?: string;
+                        readonly displayName: string;
+                        /** @constant */
+                        readonly paused?: true;
+                        /** @constant */
+                        readonly suspended?: true;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                        readonly messages?: readonly {
+                            readonly messageId: string;
+                            readonly seq: number;
+                            readonly role: string;
+                            readonly author: string;
+                            readonly text: string;
+                            readonly parts: readonly unknown[];
+                            readonly turnId?: string;
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                        }[];
+                        readonly stopped?: {
+                            readonly turnId?: string;
+                            readonly runIds: readonly string[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    readonly sendOutbound: {
+        readonly parameters: {
+            readonly query?: {
+                readonly agentId?: string;
+            };
+            readonly header?: {
+                readonly "Idempotency-Key"?: string;
+            };
+            readonly path: {
+                readonly session: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly text: string;
+                    readonly attachments?: readonly {
+                        /** @enum {string} */
+                        readonly kind: "image" | "audio" | "video" | "file";
+                        readonly ref: string;
+                        readonly name?: string;
+                        readonly mime?: string;
+                        readonly size?: number;
+                    }[];
+                    /**
+                     * @default agent
+                     * @enum {string}
+                     */
+                    readonly author?: "agent" | "human" | "system";
+                    readonly accountId?: string;
+                    readonly idempotencyKey?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly messageId: string;
+                        readonly deliveryId: string;
+                        readonly sessionKey: string;
+                        readonly sessionId: string;
+                        readonly seq: number;
+                        /** @enum {string} */
+                        readonly status: "accepted" | "duplicate";
+                        /** @enum {string} */
+                        readonly deliveryStatus: "pending" | "delivered";
+                    };
+                };
+            };
+        };
+    };
+    readonly answerInput: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly text: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly inputId: string;
+                        /** @constant */
+                        readonly outcome: "answered";
+                    };
+                };
+            };
+        };
+    };
+    readonly listAgents: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: string;
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly {
+                            readonly id: string;
+                            readonly name: string;
+                            readonly version: number;
+                            /** @enum {string} */
+                            readonly runtime: "echo" | "openai";
+                            readonly echo?: {
+                                readonly delayMs: number;
+                                readonly fail: number;
+                                readonly wordMs: number;
+                            };
+                            readonly openai?: {
+                                readonly baseUrl: string;
+                                readonly model: string;
+                            };
+                            readonly system?: string;
+                            readonly keyPolicy: ("standard" | "openclaw" | "echo") | {
+                                /** @enum {string} */
+                                readonly name: "standard" | "openclaw" | "echo";
+                                readonly groupSessionsPerUser?: boolean;
+                                readonly threadSessionsPerUser?: boolean;
+                                /** @enum {string} */
+                                readonly dmScope?: "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
+                                readonly mainKey?: string;
+                                readonly identityLinks?: {
+                                    readonly [key: string]: readonly string[];
+                                };
+                                /** @enum {string} */
+                                readonly scope?: "per_user" | "shared";
+                            };
+                            readonly busy: {
+                                /** @enum {string} */
+                                readonly mode: "queue";
+                            };
+                            readonly secretNames: readonly string[];
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                            /** Format: date-time */
+                            readonly updatedAt: string;
+                        }[];
+                        readonly nextCursor: string | null;
+                        readonly hasMore: boolean;
+                    };
+                };
+            };
+        };
+    };
+    readonly createAgent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
+                    /** @enum {string} */
+                    readonly runtime: "echo" | "openai";
+                    readonly echo?: {
+                        readonly delayMs?: number;
+                        readonly fail?: number;
+                        readonly wordMs?: number;
+                    };
+                    readonly openai?: {
+                        /** Format: uri */
+                        readonly baseUrl: string;
+                        readonly model: string;
+                        readonly apiKey?: string;
+                    };
+                    readonly system?: string;
+                    readonly keyPolicy?: ("standard" | "openclaw" | "echo") | {
+                        /** @enum {string} */
+                        readonly name: "standard" | "openclaw" | "echo";
+                        readonly groupSessionsPerUser?: boolean;
+                        readonly threadSessionsPerUser?: boolean;
+                        /** @enum {string} */
+                        readonly dmScope?: "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
+                        readonly mainKey?: string;
+                        readonly identityLinks?: {
+                            readonly [key: string]: readonly string[];
+                        };
+                        /** @enum {string} */
+                        readonly scope?: "per_user" | "shared";
+                    };
+                    readonly busy?: {
+                        /** @enum {string} */
+                        readonly mode?: "queue";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        readonly name: string;
+                        readonly version: number;
+                        /** @enum {string} */
+                        readonly runtime: "echo" | "openai";
+                        readonly echo?: {
+                            readonly delayMs: number;
+                            readonly fail: number;
+                            readonly wordMs: number;
+                        };
+                        readonly openai?: {
+                            readonly baseUrl: string;
+                            readonly model: string;
+                        };
+                        readonly system?: string;
+                        readonly keyPolicy: ("standard" | "openclaw" | "echo") | {
+                            /** @enum {string} */
+                            readonly name: "standard" | "openclaw" | "echo";
+                            readonly groupSessionsPerUser?: boolean;
+                            readonly threadSessionsPerUser?: boolean;
+                            /** @enum {string} */
+                            readonly dmScope?: "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
+                            readonly mainKey?: string;
+                            readonly identityLinks?: {
+                                readonly [key: string]: readonly string[];
+                            };
+                            /** @enum {string} */
+                            readonly scope?: "per_user" | "shared";
+                        };
+                        readonly busy: {
+                            /** @enum {string} */
+                            readonly mode: "queue";
+                        };
+                        readonly secretNames: readonly string[];
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                        readonly changes: readonly {
+                            /** @enum {string} */
+                            readonly kind: "tenant" | "key" | "agent" | "account";
+                            readonly name: string;
+                            /** @enum {string} */
+                            readonly result: "created" | "updated" | "unchanged" | "deleted";
+                            readonly version?: number;
+                            readonly secret?: string;
+                            readonly fields: readonly {
+                                readonly pointer: string;
+                                readonly before?: unknown;
+                                readonly after?: unknown;
+                            }[];
+                        }[];
+                    };
+                };
+            };
+            /** @description The answer */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        readonly name: string;
+                        readonly version: number;
+                        /** @enum {string} */
+                        readonly runtime: "echo" | "openai";
+                        readonly echo?: {
+                            readonly delayMs: number;
+                            readonly fail: number;
+                            readonly wordMs: number;
+                        };
+                        readonly openai?: {
+                            readonly baseUrl: string;
+                            readonly model: string;
+                        };
+                        readonly system?: string;
+                        readonly keyPolicy: ("standard" | "openclaw" | "echo") | {
+                            /** @enum {string} */
+                            readonly name: "standard" | "openclaw" | "echo";
+                            readonly groupSessionsPerUser?: boolean;
+                            readonly threadSessionsPerUser?: boolean;
+                            /** @enum {string} */
+                            readonly dmScope?: "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
+                            readonly mainKey?: string;
+                            readonly identityLinks?: {
+                                readonly [key: string]: readonly string[];
+                            };
+                            /** @enum {string} */
+                            readonly scope?: "per_user" | "shared";
+                        };
+                        readonly busy: {
+                            /** @enum {string} */
+                            readonly mode: "queue";
+                        };
+                        readonly secretNames: readonly string[];
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                        readonly changes: readonly {
+                            /** @enum {string} */
+                            readonly kind: "tenant" | "key" | "agent" | "account";
+                            readonly name: string;
+                            /** @enum {string} */
+                            readonly result: "created" | "updated" | "unchanged" | "deleted";
+                            readonly version?: number;
+                            readonly secret?: string;
+                            readonly fields: readonly {
+                                readonly pointer: string;
+                                readonly before?: unknown;
+                                readonly after?: unknown;
+                            }[];
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    readonly getAgent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly agent: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        readonly name: string;
+                        readonly version: number;
+                        /** @enum {string} */
+                        readonly runtime: "echo" | "openai";
+                        readonly echo?: {
+                            readonly delayMs: number;
+                            readonly fail: number;
+                            readonly wordMs: number;
+                        };
+                        readonly openai?: {
+                            readonly baseUrl: string;
+                            readonly model: string;
+                        };
+                        readonly system?: string;
+                        readonly keyPolicy: ("standard" | "openclaw" | "echo") | {
+                            /** @enum {string} */
+                            readonly name: "standard" | "openclaw" | "echo";
+                            readonly groupSessionsPerUser?: boolean;
+                            readonly threadSessionsPerUser?: boolean;
+                            /** @enum {string} */
+                            readonly dmScope?: "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
+                            readonly mainKey?: string;
+                            readonly identityLinks?: {
+                                readonly [key: string]: readonly string[];
+                            };
+                            /** @enum {string} */
+                            readonly scope?: "per_user" | "shared";
+                        };
+                        readonly busy: {
+                            /** @enum {string} */
+                            readonly mode: "queue";
+                        };
+                        readonly secretNames: readonly string[];
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                    };
+                };
+            };
+        };
+    };
+    readonly deleteAgent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly agent: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly updateAgent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly agent: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @enum {string} */
+                    readonly runtime?: "echo" | "openai";
+                    readonly echo?: {
+                        readonly delayMs?: number;
+                        readonly fail?: number;
+                        readonly wordMs?: number;
+                    } | null;
+                    readonly openai?: {
+                        /** Format: uri */
+                        readonly baseUrl?: string;
+                        readonly model?: string;
+                        readonly apiKey?: string;
+                    } | null;
+                    readonly system?: string | null;
+                    readonly keyPolicy?: (("standard" | "openclaw" | "echo") | {
+                        /** @enum {string} */
+                        readonly name: "standard" | "openclaw" | "echo";
+                        readonly groupSessionsPerUser?: boolean;
+                        readonly threadSessionsPerUser?: boolean;
+                        /** @enum {string} */
+                        readonly dmScope?: "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
+                        readonly mainKey?: string;
+                        readonly identityLinks?: {
+                            readonly [key: string]: readonly string[];
+                        };
+                        /** @enum {string} */
+                        readonly scope?: "per_user" | "shared";
+                    }) | null;
+                    readonly busy?: {
+                        /** @enum {string} */
+                        readonly mode?: "queue";
+                    } | null;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        readonly name: string;
+                        readonly version: number;
+                        /** @enum {string} */
+                        readonly runtime: "echo" | "openai";
+                        readonly echo?: {
+                            readonly delayMs: number;
+                            readonly fail: number;
+                            readonly wordMs: number;
+                        };
+                        readonly openai?: {
+                            readonly baseUrl: string;
+                            readonly model: string;
+                        };
+                        readonly system?: string;
+                        readonly keyPolicy: ("standard" | "openclaw" | "echo") | {
+                            /** @enum {string} */
+                            readonly name: "standard" | "openclaw" | "echo";
+                            readonly groupSessionsPerUser?: boolean;
+                            readonly threadSessionsPerUser?: boolean;
+                            /** @enum {string} */
+                            readonly dmScope?: "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
+                            readonly mainKey?: string;
+                            readonly identityLinks?: {
+                                readonly [key: string]: readonly string[];
+                            };
+                            /** @enum {string} */
+                            readonly scope?: "per_user" | "shared";
+                        };
+                        readonly busy: {
+                            /** @enum {string} */
+                            readonly mode: "queue";
+                        };
+                        readonly secretNames: readonly string[];
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                        readonly changes: readonly {
+                            /** @enum {string} */
+                            readonly kind: "tenant" | "key" | "agent" | "account";
+                            readonly name: string;
+                            /** @enum {string} */
+                            readonly result: "created" | "updated" | "unchanged" | "deleted";
+                            readonly version?: number;
+                            readonly secret?: string;
+                            readonly fields: readonly {
+                                readonly pointer: string;
+                                readonly before?: unknown;
+                                readonly after?: unknown;
+                            }[];
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    readonly listAccounts: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: string;
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly {
+                            readonly id: string;
+                            readonly name: string;
+                            readonly version: number;
+                            readonly agent: string;
+                            readonly agentId: string;
+                            readonly channel: string;
+                            readonly options: {
+                                readonly [key: string]: unknown;
+                            };
+                            readonly secretNames: readonly string[];
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                            /** Format: date-time */
+                            readonly updatedAt: string;
+                        }[];
+                        readonly nextCursor: string | null;
+                        readonly hasMore: boolean;
+                    };
+                };
+            };
+        };
+    };
+    readonly createAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
+                    readonly agent?: string;
+                    readonly channel: string;
+                    readonly options?: {
+                        readonly [key: string]: unknown;
+                    };
+                    readonly secrets?: {
+                        readonly [key: string]: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        readonly name: string;
+                        readonly version: number;
+                        readonly agent: string;
+                        readonly agentId: string;
+                        readonly channel: string;
+                        readonly options: {
+                            readonly [key: string]: unknown;
+                        };
+                        readonly secretNames: readonly string[];
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                        readonly changes: readonly {
+                            /** @enum {string} */
+                            readonly kind: "tenant" | "key" | "agent" | "account";
+                            readonly name: string;
+                            /** @enum {string} */
+                            readonly result: "created" | "updated" | "unchanged" | "deleted";
+                            readonly version?: number;
+                            readonly secret?: string;
+                            readonly fields: readonly {
+                                readonly pointer: string;
+                                readonly before?: unknown;
+                                readonly after?: unknown;
+                            }[];
+                        }[];
+                    };
+                };
+            };
+            /** @description The answer */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        readonly name: string;
+                        readonly version: number;
+                        readonly agent: string;
+                        readonly agentId: string;
+                        readonly channel: string;
+                        readonly options: {
+                            readonly [key: string]: unknown;
+                        };
+                        readonly secretNames: readonly string[];
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                        readonly changes: readonly {
+                            /** @enum {string} */
+                            readonly kind: "tenant" | "key" | "agent" | "account";
+                            readonly name: string;
+                            /** @enum {string} */
+                            readonly result: "created" | "updated" | "unchanged" | "deleted";
+                            readonly version?: number;
+                            readonly secret?: string;
+                            readonly fields: readonly {
+                                readonly pointer: string;
+                                readonly before?: unknown;
+                                readonly after?: unknown;
+                            }[];
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    readonly getAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly account: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        readonly name: string;
+                        readonly version: number;
+                        readonly agent: string;
+                        readonly agentId: string;
+                        readonly channel: string;
+                        readonly options: {
+                            readonly [key: string]: unknown;
+                        };
+                        readonly secretNames: readonly string[];
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                    };
+                };
+            };
+        };
+    };
+    readonly deleteAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly account: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly updateAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly account: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly agent?: string;
+                    readonly options?: {
+                        readonly [key: string]: unknown;
+                    };
+                    readonly secrets?: {
+                        readonly [key: string]: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        readonly name: string;
+                        readonly version: number;
+                        readonly agent: string;
+                        readonly agentId: string;
+                        readonly channel: string;
+                        readonly options: {
+                            readonly [key: string]: unknown;
+                        };
+                        readonly secretNames: readonly string[];
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                        readonly changes: readonly {
+                            /** @enum {string} */
+                            readonly kind: "tenant" | "key" | "agent" | "account";
+                            readonly name: string;
+                            /** @enum {string} */
+                            readonly result: "created" | "updated" | "unchanged" | "deleted";
+                            readonly version?: number;
+                            readonly secret?: string;
+                            readonly fields: readonly {
+                                readonly pointer: string;
+                                readonly before?: unknown;
+                                readonly after?: unknown;
+                            }[];
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    readonly listKeys: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: string;
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly {
+                            readonly id: string;
+                            readonly keyId: string;
+                            readonly name: string;
+                            readonly version: number;
+                            readonly scopes: readonly string[];
+                            readonly preset?: string;
+                            readonly secret?: string;
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                            /** Format: date-time */
+                            readonly expiresAt?: string;
+                            /** Format: date-time */
+                            readonly revokedAt?: string;
+                            /** Format: date-time */
+                            readonly lastUsedAt?: string;
+                        }[];
+                        readonly nextCursor: string | null;
+                        readonly hasMore: boolean;
+                    };
+                };
+            };
+        };
+    };
+    readonly createKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
+                    /** @enum {string} */
+                    readonly preset?: "owner" | "developer" | "sender" | "viewer";
+                    readonly scopes?: readonly ("messages:write" | "runs:read" | "sessions:read" | "sessions:write" | "search:read" | "deliveries:write" | "agents:write" | "accounts:write" | "keys:write" | "webhooks:write" | "usage:read" | "audit:read")[];
+                    /** Format: date-time */
+                    readonly expiresAt?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        readonly keyId: string;
+                        readonly name: string;
+                        readonly version: number;
+                        readonly scopes: readonly string[];
+                        readonly preset?: string;
+                        readonly secret?: string;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly expiresAt?: string;
+                        /** Format: date-time */
+                        readonly revokedAt?: string;
+                        /** Format: date-time */
+                        readonly lastUsedAt?: string;
+                        readonly changes: readonly {
+                            /** @enum {string} */
+                            readonly kind: "tenant" | "key" | "agent" | "account";
+                            readonly name: string;
+                            /** @enum {string} */
+                            readonly result: "created" | "updated" | "unchanged" | "deleted";
+                            readonly version?: number;
+                            readonly secret?: string;
+                            readonly fields: readonly {
+                                readonly pointer: string;
+                                readonly before?: unknown;
+                                readonly after?: unknown;
+                            }[];
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    readonly getKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        readonly keyId: string;
+                        readonly name: string;
+                        readonly version: number;
+                        readonly scopes: readonly string[];
+                        readonly preset?: string;
+                        readonly secret?: string;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly expiresAt?: string;
+                        /** Format: date-time */
+                        readonly revokedAt?: string;
+                        /** Format: date-time */
+                        readonly lastUsedAt?: string;
+                    };
+                };
+            };
+        };
+    };
+    readonly deleteKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly updateKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @enum {string} */
+                    readonly preset?: "owner" | "developer" | "sender" | "viewer";
+                    readonly scopes?: readonly ("messages:write" | "runs:read" | "sessions:read" | "sessions:write" | "search:read" | "deliveries:write" | "agents:write" | "accounts:write" | "keys:write" | "webhooks:write" | "usage:read" | "audit:read")[];
+                    readonly expiresAt?: string | null;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        readonly keyId: string;
+                        readonly name: string;
+                        readonly version: number;
+                        readonly scopes: readonly string[];
+                        readonly preset?: string;
+                        readonly secret?: string;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly expiresAt?: string;
+                        /** Format: date-time */
+                        readonly revokedAt?: string;
+                        /** Format: date-time */
+                        readonly lastUsedAt?: string;
+                        readonly changes: readonly {
+                            /** @enum {string} */
+                            readonly kind: "tenant" | "key" | "agent" | "account";
+                            readonly name: string;
+                            /** @enum {string} */
+                            readonly result: "created" | "updated" | "unchanged" | "deleted";
+                            readonly version?: number;
+                            readonly secret?: string;
+                            readonly fields: readonly {
+                                readonly pointer: string;
+                                readonly before?: unknown;
+                                readonly after?: unknown;
+                            }[];
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+}
