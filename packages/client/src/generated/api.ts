@@ -389,6 +389,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/client-tokens": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Make a token for a visitor of a page
+         * @description Needs the scope `messages:write`.
+         */
+        readonly post: operations["createClientToken"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/stream-tickets": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Make a ticket that opens one stream within a minute, for addresses
+         * @description Needs the scope `sessions:read`.
+         */
+        readonly post: operations["createStreamTicket"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/agents": {
         readonly parameters: {
             readonly query?: never;
@@ -1117,6 +1157,7 @@ export interface operations {
                 readonly seq?: string;
                 readonly lastSeq?: string;
                 readonly agentId?: string;
+                readonly ticket?: string;
                 readonly types?: string;
                 readonly deltas?: "true" | "false";
                 readonly tools?: "none" | "names" | "full";
@@ -1638,6 +1679,72 @@ export interface operations {
                         readonly inputId: string;
                         /** @constant */
                         readonly outcome: "answered";
+                    };
+                };
+            };
+        };
+    };
+    readonly createClientToken: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly sub: string;
+                    readonly name?: string;
+                    readonly agentId?: string;
+                    readonly accountId?: string;
+                    readonly rooms?: "self" | readonly string[];
+                    readonly ttlSeconds?: number;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly token: string;
+                        /** Format: date-time */
+                        readonly expiresAt: string;
+                        readonly sub: string;
+                        readonly agentId: string;
+                        readonly accountId?: string;
+                        readonly rooms: readonly string[];
+                        readonly sessionKeys: {
+                            readonly [key: string]: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    readonly createStreamTicket: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly ticket: string;
+                        /** Format: date-time */
+                        readonly expiresAt: string;
                     };
                 };
             };
