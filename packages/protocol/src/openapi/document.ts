@@ -103,31 +103,45 @@ const ALWAYS: readonly HttpErrorCode[] = ['unsupported_param', 'store_unavailabl
 const WITH_KEY: readonly HttpErrorCode[] = ['unauthenticated', 'key_expired', 'key_revoked'];
 const OF_TENANT: readonly HttpErrorCode[] = ['tenant_suspended', 'scope_missing', 'rate_limited'];
 const OF_VISITORS: readonly HttpErrorCode[] = ['token_expired', 'origin_not_allowed'];
-const WITH_BODY: readonly HttpErrorCode[] = [
-  'invalid_json',
-  'invalid_field',
-  'unknown_field',
-  'missing_field',
-  'body_too_large',
-];
+/** What may change something takes a body, if only an empty one. */
+const WITH_BODY: readonly HttpErrorCode[] = ['invalid_json', 'invalid_field', 'unknown_field', 'body_too_large'];
 
 /** One entry per status, naming its codes; `x-codes` does so for programs. */
-function problemsOf({ door, visitors, body, errors = [], path }: Operation): [string, Json][] {
-  if (door === 'open') return [['4XX', problem('Refused')]];
+function problemsOf(operation: Operation): [string, Json][] {
+  if (operation.door === 'open') return [['4XX', problem('Refused')]];
   const codes = new Set([
     ...ALWAYS,
-    ...(door === 'signature' ? (['signature_invalid', 'signature_stale'] as const) : WITH_KEY),
-    ...(door === 'signature' || door === 'operator' ? [] : OF_TENANT),
-    ...(visitors ? OF_VISITORS : []),
-    ...(body ? WITH_BODY : []),
-    ...(path.includes('{tenant}') || door === 'operator' || door === 'signature' ? (['not_found'] as const) : []),
-    ...errors,
+    ...codesOfDoor(operation),
+    ...(operation.visitors ? OF_VISITORS : []),
+    ...codesOfRequest(operation),
+    ...(operation.errors ?? []),
   ]);
   const byStatus = Map.groupBy(codes, (code) => String(HTTP_ERRORS[code].status));
   return [...byStatus].map(([status, names]) => [
     status,
     { ...problem(names.map((name) => `\`${name}\``).join(', ')), 'x-codes': names },
   ]);
+}
+
+function codesOfDoor({ door }: Operation): readonly HttpErrorCode[] {
+  if (door === 'signature') return ['signature_invalid', 'signature_stale', 'not_found'];
+  return door === 'operator' ? [...WITH_KEY, 'not_found'] : [...WITH_KEY, ...OF_TENANT];
+}
+
+function codesOfRequest({ body, idempotent, method, path, query }: Operation): readonly HttpErrorCode[] {
+  const parameters = Object.entries(query?.shape ?? {});
+  const names = parameters.map(([name]) => name);
+  const needsOne = parameters.some(([, schema]) => !(schema as z.ZodType).safeParse(undefined).success);
+  return [
+    ...(names.includes('limit') ? (['invalid_limit'] as const) : []),
+    ...(names.includes('cursor') ? (['invalid_cursor'] as const) : []),
+    ...(names.includes('sessionKey') ? (['malformed_key'] as const) : []),
+    ...(method === 'get' ? [] : WITH_BODY),
+    ...(body !== undefined || needsOne ? (['missing_field'] as const) : []),
+    ...(idempotent ? (['idempotency_mismatch'] as const) : []),
+    // a part of the path that cannot be read
+    ...(path.includes('{') ? (['not_found'] as const) : []),
+  ];
 }
 
 function problem(description: string): Json {

@@ -104,9 +104,11 @@ const MESSAGES: readonly Operation[] = [
     answers: { 200: 'events', 202: messages.MessageAnswerSchema },
     idempotent: true,
     errors: [
+      'no_selector',
+      'multiple_selectors',
+      'malformed_key',
       'agent_not_found',
       'account_not_found',
-      'idempotency_mismatch',
       'agent_mismatch',
       'lane_full',
       'tenant_queue_full',
@@ -247,7 +249,7 @@ const CONTROL: readonly Operation[] = [
     body: sessions.SessionResetSchema,
     answers: { 200: sessions.SessionControlSchema },
     idempotent: true,
-    errors: [...SESSION_ERRORS, 'idempotency_mismatch'],
+    errors: SESSION_ERRORS,
   },
   {
     ...SESSION,

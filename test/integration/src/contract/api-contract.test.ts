@@ -116,6 +116,6 @@ function nothing(stage: Stage): Stage {
 }
 
 function nameless(name: string, id: string): string {
-  if (name === 'tenant') return 'nobody';
+  if (name === 'spare') return 'nobody';
   return id.replace(/(?<=^[a-z]{3}_)[0-9a-z]{26}$/, '0'.repeat(26)).replace(/^talk-.*/, 'talk-nothing');
 }

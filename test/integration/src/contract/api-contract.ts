@@ -1,6 +1,6 @@
 /** The HTTP API as its own document tells it, for tests that are made from the document. */
 import { openApiDocument } from '@turnkeeper/protocol';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -75,14 +75,16 @@ function schemaIn(holder: Json, type: string): Json | null {
 }
 
 function answerJudge(responses: Readonly<Record<string, Json>>): Contract['faultOf'] {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  formats.default(ajv);
+  const judges = new Map<number, ValidateFunction>();
   return (status, answer) => {
     const response = responses[status];
     if (response === undefined) return `${status} is not in the document`;
     const schema = schemaIn(response, 'application/json');
     if (schema === null) return null;
-    const judge = new Ajv2020({ strict: false, allErrors: true });
-    formats.default(judge);
-    const validate = judge.compile(schema);
-    return validate(answer) ? null : judge.errorsText(validate.errors);
+    const judge = judges.get(status) ?? ajv.compile(schema);
+    judges.set(status, judge);
+    return judge(answer) ? null : ajv.errorsText(judge.errors);
   };
 }
