@@ -129,10 +129,13 @@ export {
 export { type Activation, readActivation, WAKE_UP_LANES_MAX, writeActivation } from './jobs.ts';
 export { openApiDocument } from './openapi/document.ts';
 export {
+  EventIdSchema,
+  RunStreamQuerySchema,
+  type StreamCursorQuery,
   type StreamEvent,
   type StreamEventData,
   StreamEventSchema,
-  type StreamQuery,
+  type StreamFilterQuery,
   StreamQuerySchema,
 } from './stream.ts';
 export { streamingPage } from './streaming-page.ts';

@@ -23,8 +23,8 @@ export type StreamEvent = z.infer<typeof StreamEventSchema>;
 
 /** `data` of each type. Deltas: `offset` counts UTF-16 units from the start of the part. */
 export interface StreamEventData {
-  /** `replayFrom`: what comes is what changed after this seq. Both null for the stream of a run. */
-  readonly 'stream.open': { readonly replayFrom?: number | null; readonly headSeq: number | null };
+  /** `replayFrom`: what comes is what changed after this seq. Both null for the stream of a tenant. */
+  readonly 'stream.open': { readonly replayFrom: number | null; readonly headSeq: number | null };
   readonly 'stream.replayed': {
     readonly replayedTo: number;
     readonly pending: readonly {
@@ -78,20 +78,16 @@ export interface StreamEventData {
   readonly 'turn.finished': { readonly status: string; readonly usage?: Readonly<Record<string, number>> };
 }
 
-const SeqParam = z
+/** The id of a durable event in the stream of a lane: its seq, or `seq.n` behind the n-th of those that share one. */
+export const EventIdSchema = z
   .string()
-  .regex(/^[0-9]{1,15}$/)
-  .transform(Number)
-  .optional();
+  .regex(/^[0-9]{1,15}(\.[0-9]{1,4})?$/)
+  .transform((id) => {
+    const [seq, told = 0] = id.split('.').map(Number);
+    return { seq: seq ?? 0, told };
+  });
 
-/** What a reader may ask of a stream. The cursor has three names; `Last-Event-ID` goes before all. */
-export const StreamQuerySchema = z.strictObject({
-  after: SeqParam,
-  seq: SeqParam,
-  lastSeq: SeqParam,
-  agentId: z.string().min(1).max(64).optional(),
-  /** Instead of an `Authorization` header, which `EventSource` cannot send. */
-  ticket: z.string().max(4096).optional(),
+const FILTER = {
   /** Types with commas: only these, and those that begin with `stream.`. */
   types: z
     .string()
@@ -99,6 +95,27 @@ export const StreamQuerySchema = z.strictObject({
     .pipe(z.array(z.enum(STREAM_EVENT_TYPES)))
     .optional(),
   deltas: z.enum(['true', 'false']).optional(),
+  /** `none`; `names` (the default): which tools run; `full`: also what they say, and what a model thinks. */
   tools: z.enum(['none', 'names', 'full']).optional(),
+};
+
+/** Which events a reader wants. */
+export const StreamFilterSchema = z.strictObject(FILTER);
+export type StreamFilterQuery = z.infer<typeof StreamFilterSchema>;
+
+const CURSOR = { after: EventIdSchema.optional(), seq: EventIdSchema.optional(), lastSeq: EventIdSchema.optional() };
+
+/** Where a reader goes on: three names of one thing. `Last-Event-ID` goes before all. */
+export type StreamCursorQuery = z.infer<z.ZodObject<typeof CURSOR>>;
+
+/** What a reader may ask of the stream of a conversation. */
+export const StreamQuerySchema = z.strictObject({
+  ...CURSOR,
+  ...FILTER,
+  agentId: z.string().min(1).max(64).optional(),
+  /** Instead of an `Authorization` header, which `EventSource` cannot send. */
+  ticket: z.string().max(4096).optional(),
 });
-export type StreamQuery = z.infer<typeof StreamQuerySchema>;
+
+/** What a reader may ask of the stream of a run. */
+export const RunStreamQuerySchema = z.strictObject({ ...CURSOR, ...FILTER });

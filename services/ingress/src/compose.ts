@@ -47,7 +47,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     countFailure: counts.authFailed,
   });
   const waiters = new RunWaiters({ runs: stores.runs, live, clock, logger, waitersMax: config.waitersMax });
-  const streams = buildStreams(kit, { ...stores, ...links, access, waiters, streamsMax: config.streamsMax });
+  const streams = buildStreams(kit, { ...stores, ...links, access, streamsMax: config.streamsMax });
 
   const told = { ...links, slots, clock, settled: kit.metrics.counter('events_settled_total') };
   const server = { logger, metrics: kit.metrics, readJson: jsonReader(counts.repaired) };

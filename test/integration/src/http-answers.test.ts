@@ -68,7 +68,7 @@ describe('the schema fits', () => {
     const events = [...answer.text.matchAll(/^data: (.*)$/gm)].map(([, json]) =>
       StreamEventSchema.parse(JSON.parse(json ?? '')),
     );
-    expect(events.at(-1)).toMatchObject({ type: 'run.settled', data: { status: 'ok' } });
+    expect(events.at(-1)).toMatchObject({ type: 'turn.finished', data: { status: 'ok' } });
   });
 
   test('problems', async () => {

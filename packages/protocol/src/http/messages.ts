@@ -1,5 +1,6 @@
 /** `POST /v1/messages`. */
 import { z } from 'zod';
+import { StreamFilterSchema } from '../stream.ts';
 import { nameText, REPLACED, ReferenceSchema, SessionKeySchema, utf8Fits } from './fields.ts';
 import { RunStatusSchema } from './runs.ts';
 
@@ -71,7 +72,11 @@ export const MessageRequestSchema = z
   });
 export type MessageRequest = z.infer<typeof MessageRequestSchema>;
 
-export const MessageQuerySchema = z.strictObject({ stream: z.enum(['true', 'false']).optional() });
+/** The filters are those of the stream that answers. */
+export const MessageQuerySchema = z.strictObject({
+  stream: z.enum(['true', 'false']).optional(),
+  ...StreamFilterSchema.shape,
+});
 
 /** 202. `position`: accepted, unfinished events of the lane before this one. */
 export const MessageAnswerSchema = z.strictObject({

@@ -68,7 +68,7 @@ function securityOf({ door, visitors }: Operation): Json[] {
   return [keys, ...(visitors ? [{ clientToken: [] }] : [])];
 }
 
-function parametersOf({ path, query, versioned, idempotent, method }: Operation): Json[] {
+function parametersOf({ path, query, versioned, idempotent, method, answers }: Operation): Json[] {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const inPath = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
   const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
@@ -81,6 +81,7 @@ function parametersOf({ path, query, versioned, idempotent, method }: Operation)
   const headers = [
     ...(versioned && method !== 'get' ? [header('If-Match')] : []),
     ...(idempotent ? [header('Idempotency-Key')] : []),
+    ...(method === 'get' && answers[200] === 'events' ? [header('Last-Event-ID')] : []),
   ];
   return [...inPath, ...inQuery, ...headers];
 }

@@ -7,7 +7,7 @@ import * as messages from '../http/messages.ts';
 import * as operations from '../http/operations.ts';
 import * as runs from '../http/runs.ts';
 import * as sessions from '../http/sessions.ts';
-import { StreamQuerySchema } from '../stream.ts';
+import { RunStreamQuerySchema, StreamQuerySchema } from '../stream.ts';
 import type { Operation } from './operation.ts';
 import { changed, RESOURCES, resourceOperations } from './resources.ts';
 import { VISITORS } from './visitors.ts';
@@ -147,10 +147,11 @@ const MESSAGES: readonly Operation[] = [
     method: 'get',
     path: '/v1/runs/{id}/events',
     id: 'streamRun',
-    summary: 'The events of a run as they come',
+    summary: 'The events of a run, from its beginning or a cursor on to its end',
     door: 'runs:read',
+    query: RunStreamQuerySchema,
     answers: { 200: 'events' },
-    errors: ['run_not_found', 'too_many_streams'],
+    errors: ['run_not_found', 'invalid_cursor', 'gone', 'too_many_streams'],
   },
   {
     method: 'post',
@@ -210,7 +211,14 @@ const MESSAGES: readonly Operation[] = [
     visitors: true,
     query: StreamQuerySchema,
     answers: { 200: 'events' },
-    errors: ['session_not_found', 'agent_not_found', 'ambiguous', 'malformed_key', 'too_many_streams'],
+    errors: [
+      'session_not_found',
+      'agent_not_found',
+      'ambiguous',
+      'malformed_key',
+      'invalid_cursor',
+      'too_many_streams',
+    ],
   },
 ];
 

@@ -68,14 +68,17 @@ export class Conversation {
     const { text, idempotencyKey, reply, signal } = message;
     const body = { agentId: agent, sessionKey, text };
     let runId = '';
+    let outcome: Outcome | undefined;
     for await (const event of streamRun({ url, key, body, idempotencyKey, signal })) {
       if (event.type === 'event.accepted') runId = AcceptedSchema.parse(event.data).runId;
       write(reply.next(event));
       if (event.type === 'run.settled') {
         const { status, error } = SettledSchema.parse(event.data);
-        return sentenceFor(status, error?.code);
+        outcome = sentenceFor(status, error?.code);
       }
     }
+    // the end of a run is told before what its turn said, and both before the stream ends
+    if (outcome !== undefined) return outcome;
     return this.#wait(runId, reply, signal);
   }
 

@@ -5,6 +5,7 @@ import {
   type Clock,
   formatId,
   type InboundMessage,
+  type LiveEvent,
   type RunReads,
   type RunRecord,
   type RunStatus,
@@ -18,11 +19,12 @@ import {
   MessageQuerySchema,
   type MessageRequest,
   MessageRequestSchema,
+  type StreamFilterQuery,
 } from '@turnkeeper/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { IntakeMetrics } from '../intake/intake-metrics.ts';
 import type { Targets } from '../intake/targets.ts';
-import type { LaneFeed, RunStreams } from '../runs/run-streams.ts';
+import type { RunStreams } from '../runs/run-streams.ts';
 import type { Access, Caller } from './access.ts';
 import { IdempotencyKeys } from './idempotency.ts';
 import type { RateGate } from './rate-gate.ts';
@@ -58,10 +60,10 @@ async function answer(
 ) {
   const caller = parts.access.callerOf(request);
   await parts.rates.take(caller.tenant, reply);
-  const { stream } = parseQuery(MessageQuerySchema, request.query);
+  const { stream, ...filter } = parseQuery(MessageQuerySchema, request.query);
   const body = parseBody(MessageRequestSchema, request.body);
   const message = await inboundOf(body, { parts, caller, keys, request, traceparent: span.traceparent });
-  if (stream === 'true') return answerWithStream(message, { parts, caller, reply });
+  if (stream === 'true') return answerWithStream(message, { parts, caller, reply, filter });
   const acceptance = await accept(message, parts);
   const first = acceptance.status === 'duplicate' ? await firstRun(acceptance, parts) : null;
   reply.code(202).header('content-type', 'application/json; charset=utf-8');
@@ -138,33 +140,43 @@ function answerOf({ status, eventId, lane, partition, sessionKey, position }: Ac
 /** Listens before it accepts, so that no word of a fast turn is missed. */
 async function answerWithStream(
   message: InboundMessage,
-  { parts, caller, reply }: { readonly parts: MessageParts; readonly caller: Caller; readonly reply: FastifyReply },
+  { parts, caller, reply, filter }: StreamAnswer,
 ): Promise<FastifyReply> {
   const { streams } = parts;
   const lane = parts.acceptMessage.laneOf(message);
-  let feed: LaneFeed = streams.feed(lane);
+  let joined = await streams.join(lane);
   try {
     const acceptance = await accept(message, parts);
     if (acceptance.lane.laneId !== lane.laneId) {
       // a duplicate, and the agent's key policy has changed since
-      feed.close();
-      feed = streams.feed(acceptance.lane);
+      joined.close();
+      joined = await streams.join(acceptance.lane);
     }
     const run = await firstRun(acceptance, parts);
     if (acceptance.status === 'duplicate') reply.header('idempotent-replayed', 'true');
-    const { runId, eventId, position } = answerOf(acceptance, run);
-    void streams.serve(reply, { run, caller, feed }, (connection) => {
-      connection.send(
-        'event.accepted',
-        { eventId, runId, kind: message.kind, position },
-        { at: run.createdAt.toISOString() },
-      );
-    });
+    const accepted = acceptedEvent(acceptance, { message, run });
+    await joined.serve(reply, { run, caller, filter, cursor: null, accepted });
     return reply;
   } catch (error) {
-    feed.close();
+    joined.close();
     throw error;
   }
+}
+
+interface StreamAnswer {
+  readonly parts: MessageParts;
+  readonly caller: Caller;
+  readonly reply: FastifyReply;
+  readonly filter: StreamFilterQuery;
+}
+
+function acceptedEvent(
+  acceptance: Acceptance,
+  { message, run }: { readonly message: InboundMessage; readonly run: RunRecord },
+): LiveEvent {
+  const { runId, eventId, position, sessionKey } = answerOf(acceptance, run);
+  const data = { eventId, runId, kind: message.kind, position };
+  return { type: 'event.accepted', at: run.createdAt.toISOString(), sessionKey, runIds: [runId], data };
 }
 
 /** W3C trace context, version 00; anything else is left out. */

@@ -17,6 +17,7 @@ import {
   type RunList,
   RunListQuerySchema,
   RunQuerySchema,
+  RunStreamQuerySchema,
   type Timeline,
 } from '@turnkeeper/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -24,6 +25,7 @@ import { z } from 'zod';
 import type { Targets } from '../intake/targets.ts';
 import type { RunStreams } from '../runs/run-streams.ts';
 import type { RunWaiters } from '../runs/run-waiters.ts';
+import { cursorOf } from '../streams/stream-filter.ts';
 import type { Access } from './access.ts';
 import { parseBody, parseQuery } from './requests.ts';
 
@@ -51,20 +53,9 @@ export function registerRuns(app: FastifyInstance, parts: RunParts): void {
     reply.isTimed = false;
     return runAnswer(await parts.waiters.wait(run, wait * 1000, goneSignal(reply)));
   });
-  app.get<ById>('/v1/runs/:id/events', { ...reads, exposeHeadRoute: false }, async (request, reply) => {
-    parseQuery(Nothing, request.query);
-    const { lane } = await findRun(request, parts);
-    const feed = parts.streams.feed(lane);
-    try {
-      // again, now that its lane's events are kept
-      const run = await findRun(request, parts);
-      void parts.streams.serve(reply, { run, caller: parts.access.callerOf(request), feed });
-    } catch (error) {
-      feed.close();
-      throw error;
-    }
-    return reply;
-  });
+  app.get<ById>('/v1/runs/:id/events', { ...reads, exposeHeadRoute: false }, (request, reply) =>
+    streamRun(request, reply, parts),
+  );
   const writes = { onRequest: parts.access.requires('messages:write') };
   app.post<ById>('/v1/runs/:id/cancel', writes, (request) => cancelRun(request, parts));
   app.get<ById>('/v1/events/:id/timeline', reads, (request) => readTimeline(request, parts));
@@ -113,6 +104,21 @@ async function findRun(request: FastifyRequest<ById>, { access, runs }: RunParts
   const run = runId === null ? null : await runs.get(access.callerOf(request).tenant.tenantId, runId);
   if (run === null) throw noRun();
   return run;
+}
+
+async function streamRun(request: FastifyRequest<ById>, reply: FastifyReply, parts: RunParts): Promise<FastifyReply> {
+  const { types, deltas, tools, ...query } = parseQuery(RunStreamQuerySchema, request.query);
+  const cursor = cursorOf(query, request.headers['last-event-id']);
+  const run = await findRun(request, parts);
+  const joined = await parts.streams.join(run.lane);
+  try {
+    const filter = { types, deltas, tools };
+    await joined.serve(reply, { run, caller: parts.access.callerOf(request), filter, cursor });
+    return reply;
+  } catch (error) {
+    joined.close();
+    throw error;
+  }
 }
 
 async function cancelRun(request: FastifyRequest<ById>, parts: RunParts): Promise<Run> {

@@ -2,8 +2,9 @@ import type { AcceptMessage, Clock, Counter, LaneRef } from '@turnkeeper/core';
 import { StreamQuerySchema } from '@turnkeeper/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { OpenStreams } from '../streams/open-streams.ts';
-import type { JoinedLane, SessionStreams, StreamSink } from '../streams/session-streams.ts';
-import { cursorOf, eventIdOf, streamFilter } from '../streams/stream-filter.ts';
+import type { JoinedLane, SessionStreams } from '../streams/session-streams.ts';
+import { LateSink, sseSink } from '../streams/sse-sink.ts';
+import { cursorOf, streamFilter } from '../streams/stream-filter.ts';
 import { type Room, roomsOf, type Visitor } from '../visitors/visitor.ts';
 import type { Access } from './access.ts';
 import { parseQuery } from './requests.ts';
@@ -32,6 +33,7 @@ async function serve(
   parts: SessionEventParts,
 ): Promise<FastifyReply> {
   const query = parseQuery(StreamQuerySchema, request.query);
+  const cursor = cursorOf(query, request.headers['last-event-id']);
   const caller = parts.access.principalOf(request);
   const { lane, sessionKey } = await followed(request, query.agentId, parts);
   const release = parts.openStreams.reserve();
@@ -53,7 +55,6 @@ async function serve(
   sink.target = sseSink(connection, streamFilter(query, caller.kind), () =>
     new Date(parts.clock.nowMs()).toISOString(),
   );
-  const cursor = cursorOf(query, request.headers['last-event-id']);
   // the answer has begun: a store that is away now can only end it, and the reader comes back with its cursor
   joined.begin(cursor).catch(() => parts.openStreams.end(connection));
   return reply;
@@ -75,27 +76,4 @@ function roomBehind(visitor: Visitor, session: string): Room | null {
   const selector = selectorOf(session, visitor.agent.agentId);
   if (selector.by === 'id') return null;
   return roomsOf(visitor).find(({ sessionKey }) => sessionKey === selector.sessionKey) ?? null;
-}
-
-/** The lane is joined before the answer begins, so that a refusal is still an answer; nothing is sent before `begin`. */
-class LateSink implements StreamSink {
-  target: StreamSink | null = null;
-
-  readonly durable: StreamSink['durable'] = (event, cursor) => this.target?.durable(event, cursor);
-  readonly ephemeral: StreamSink['ephemeral'] = (event) => this.target?.ephemeral(event);
-  readonly say: StreamSink['say'] = (type, data) => this.target?.say(type, data);
-  readonly drained: StreamSink['drained'] = async () => this.target?.drained();
-}
-
-function sseSink(connection: SseConnection, passes: (type: string) => boolean, now: () => string): StreamSink {
-  return {
-    durable: ({ seq, ...event }, cursor) => {
-      if (passes(event.type)) connection.forward({ ...event, seq: String(seq) }, eventIdOf(cursor));
-    },
-    ephemeral: (event) => {
-      if (passes(event.type)) connection.forward(event);
-    },
-    say: (type, data) => connection.send(type, data, { at: now() }),
-    drained: () => connection.drained(),
-  };
 }

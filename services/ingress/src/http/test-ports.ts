@@ -34,7 +34,6 @@ import { createMetrics } from '@turnkeeper/platform/telemetry';
 import type { FastifyInstance } from 'fastify';
 import { intakeMetrics } from '../intake/intake-metrics.ts';
 import { Targets } from '../intake/targets.ts';
-import { RunStreams } from '../runs/run-streams.ts';
 import { RunWaiters } from '../runs/run-waiters.ts';
 import { OpenStreams } from '../streams/open-streams.ts';
 import { ClientTokens } from '../visitors/client-tokens.ts';
@@ -47,6 +46,7 @@ import { registerMessages } from './messages.ts';
 import { RateGate } from './rate-gate.ts';
 import { registerRuns } from './runs.ts';
 import { createHttpServer } from './server.ts';
+import { TestLane, testRunStreams } from './test-streams.ts';
 
 const PEPPER = 'pepper of the unit tests';
 export const tokenOf = (keyId: string) => `tk_${keyId}_${'S'.repeat(32)}`;
@@ -75,6 +75,8 @@ export class TestPorts {
   readonly tenants = new Map<string, TenantConfig>();
   readonly runs = new Map<string, RunRecord>();
   readonly accepted: AcceptItem[] = [];
+  /** The one lane, for streams. */
+  readonly lane = new TestLane();
   readonly logged: unknown[] = [];
   readonly listeners = new Set<(event: LiveEvent) => void>();
   readonly announced: RunRecord[] = [];
@@ -125,6 +127,8 @@ export class TestPorts {
     return new ClientTokens({ ...this.#configs(), pepper: PEPPER, clock }).sign(visitor);
   }
 
+  /** Asks for where lanes stand, as an ingress does once a second, until the signal aborts. */
+  poll: (signal: AbortSignal) => Promise<void> = () => Promise.resolve();
   drain: () => void = () => undefined;
   recheck: () => Promise<void> = () => Promise.resolve();
 
@@ -155,7 +159,9 @@ export class TestPorts {
     const waiters = new RunWaiters({ runs, live, clock, logger, waitersMax: 3 });
     const opened = metrics.gauge('streams_open');
     const openStreams = new OpenStreams({ access, clock, ids, logger, streamsMax: 2, opened });
-    const streams = new RunStreams({ live, waiters, clock, logger, openStreams });
+    const lane = { ...this.#streamParts(), live, clock, logger, openStreams };
+    const { streams, poll } = testRunStreams(lane, metrics);
+    this.poll = poll;
     this.drain = () => openStreams.drain();
     this.recheck = () => openStreams.recheck();
     const acceptMessage = new AcceptMessage({
@@ -205,8 +211,8 @@ export class TestPorts {
     return this.#ask(() => this.keys.get(keyId) ?? null);
   }
 
-  #ask<T>(answer: () => T): Promise<T> {
-    if (!this.storeIsAway) return Promise.resolve(answer());
+  #ask<T>(answer: () => T, isAway = false): Promise<T> {
+    if (!this.storeIsAway && !isAway) return Promise.resolve(answer());
     return Promise.reject(new StoreError({ failure: 'unknown', state: '08006', message: 'away' }));
   }
 
@@ -245,6 +251,14 @@ export class TestPorts {
       list: () => this.#ask(() => ({ rows: [...this.runs.values()], nextCursor: null })),
       byIds: (wanted: readonly { readonly tenantId: TenantId; readonly runId: EventId }[]) =>
         this.#ask(() => wanted.map((one) => get(one.tenantId, one.runId))),
+    };
+  }
+
+  #streamParts() {
+    return {
+      rows: this.lane,
+      runs: this.runs,
+      ask: <T>(answer: () => T, isAway: boolean) => this.#ask(answer, isAway),
     };
   }
 

@@ -1,9 +1,8 @@
-import { formatId, type MessageId, type SessionId, StoreError, type TurnId } from '@turnkeeper/core';
+import { type EventId, formatId, type MessageId, type SessionId, type TurnId } from '@turnkeeper/core';
 import type { LightMyRequestResponse } from 'fastify';
 import { describe, expect, it, vi } from 'vitest';
 import { listen } from '../http/listeners.ts';
 import { TestPorts, TOKEN, tokenOf } from '../http/test-ports.ts';
-import { RunWaiters } from './run-waiters.ts';
 
 const authorization = `Bearer ${TOKEN}`;
 const turnId = '60000000-0000-7000-8000-000000000000' as TurnId;
@@ -36,100 +35,151 @@ async function setUp() {
   const [item] = ports.accepted;
   if (item === undefined) throw new Error('nothing was accepted');
   const runId = formatId('run', item.eventId);
-  const stream = () => app.inject({ url: `/v1/runs/${runId}/events`, headers: { authorization } });
-  const reply = { text: 'hello', messageId, seq: '2' };
-  const end = () => ports.settle(item.eventId, { status: 'ok', reply, turnId, sessionId });
-  const isRead = () => vi.waitFor(() => expect(ports.listeners.size).toBe(2));
-  return { ports, app, post, item, runId, stream, end, isRead };
+  const stream = (query = '', lastEventId?: string) =>
+    app.inject({
+      url: `/v1/runs/${runId}/events${query}`,
+      headers: { authorization, ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }) },
+    });
+  const rows = rowsOf(ports, item.eventId);
+  const isRead = () => vi.waitFor(() => expect(ports.listeners.size).toBe(1));
+  return { ports, app, post, item, runId, stream, ...rows, isRead };
 }
 
-const started = { type: 'turn.started', seq: '1', turnId: trn };
+/** What the transactions of a run write. */
+function rowsOf(ports: TestPorts, eventId: EventId, seq = 1) {
+  const runIds = [formatId('run', eventId)];
+  const about = { turnId: trn, runIds, sessionId: formatId('ses', sessionId) };
+  const data = { messageId: formatId('msg', messageId), role: 'assistant', author: 'agent', text: 'hello' };
+  const begin = () =>
+    ports.lane.write(
+      seq,
+      { ...about, type: 'turn.started', data: {} },
+      { ...about, type: 'message.created', data: { role: 'user', text: 'hi' } },
+    );
+  const end = () => {
+    ports.settle(eventId, { status: 'ok', reply: { text: 'hello', messageId, seq: `${seq + 1}` }, turnId, sessionId });
+    ports.lane.write(
+      seq + 1,
+      { ...about, type: 'run.settled', data: { runId: runIds[0], status: 'ok' } },
+      // of the turn, not of this run alone
+      { turnId: trn, type: 'message.created', data },
+      { ...about, type: 'turn.finished', data: { status: 'ok' } },
+    );
+  };
+  return { begin, end };
+}
+
+const hint = { type: 'run.settled', data: {} };
 const delta = (offset: number, text: string) => ({
   type: 'message.delta',
   turnId: trn,
   data: { part: 0, offset, text },
 });
+const ENDED = ['run.settled', 'message.created', 'turn.finished'];
+const types = (answer: LightMyRequestResponse) => read(answer).map(({ type }) => type);
 
 describe('the stream of a run', () => {
-  it('that has ended tells its message and its end', async () => {
-    const { stream, end, runId } = await setUp();
+  it('that has ended is told whole from its rows, and then is over', async () => {
+    const { stream, begin, end, runId } = await setUp();
+    begin();
     end();
     const answer = await stream();
     expect(answer.headers['content-type']).toContain('text/event-stream');
     expect(answer.headers).toHaveProperty('turnkeeper-request-id');
     const events = read(answer);
-    expect(events.map(({ type }) => type)).toEqual(['stream.open', 'message.created', 'run.settled']);
-    expect(events[1]).toMatchObject({
-      id: '2',
-      event: {
-        v: 1,
-        seq: 2,
-        sessionKey: 'k',
-        turnId: trn,
-        runIds: [runId],
-        sessionId: formatId('ses', sessionId),
-        data: { messageId: formatId('msg', messageId), role: 'assistant', author: 'agent', text: 'hello' },
-      },
-    });
-    expect(events[2]?.event.data).toMatchObject({ runId, status: 'ok' });
-  });
-
-  it('passes on what its worker says, in order, and each thing once', async () => {
-    const { ports, stream, end, runId, isRead } = await setUp();
-    const answer = stream();
-    await isRead();
-    ports.say({ ...started, runIds: [runId], data: {} });
-    ports.say(delta(0, 'hel'));
-    ports.say(delta(3, 'lo'));
-    end();
-    const created = { role: 'assistant', text: 'hello' };
-    ports.say({ type: 'message.created', seq: '2', turnId: trn, runIds: [runId], data: created });
-    ports.say({ type: 'turn.finished', seq: '2', turnId: trn, runIds: [runId], data: { status: 'ok' } });
-    ports.say({ type: 'run.settled', seq: '2', runIds: [runId], data: {} });
-    const events = read(await answer);
     expect(events.map(({ type, id }) => [type, id])).toEqual([
       ['stream.open', undefined],
-      ['turn.started', '1'],
-      ['message.delta', undefined],
-      ['message.delta', undefined],
-      ['message.created', '2'],
+      ['turn.started', '1.1'],
+      ['message.created', '1'],
+      ['run.settled', '2.1'],
+      ['message.created', '2.2'],
       ['turn.finished', '2'],
-      ['run.settled', undefined],
+    ]);
+    expect(events[4]?.event).toMatchObject({
+      ...{ v: 1, seq: 2, sessionKey: 'k', turnId: trn },
+      data: { messageId: formatId('msg', messageId), role: 'assistant', author: 'agent', text: 'hello' },
+    });
+    expect(events[3]?.event.data).toMatchObject({ runId, status: 'ok' });
+  });
+
+  it('passes on what its worker says, between what its rows tell, each thing once', async () => {
+    const { ports, stream, begin, end, runId, isRead } = await setUp();
+    const answer = stream();
+    await isRead();
+    begin();
+    ports.say({ type: 'turn.started', seq: '1', turnId: trn, runIds: [runId], data: {} });
+    ports.say(delta(0, 'hel'));
+    ports.say(delta(3, 'lo'));
+    await vi.waitFor(() => expect(ports.lane.cursors.length).toBeGreaterThan(1));
+    end();
+    for (const type of ENDED) ports.say({ type, seq: '2', turnId: trn, runIds: [runId], data: {} });
+    expect(types(await answer).filter((type) => type !== 'message.delta')).toEqual([
+      ...['stream.open', 'stream.replayed', 'turn.started', 'message.created'],
+      ...ENDED,
     ]);
   });
 
   it('leaves out other runs of the lane', async () => {
-    const { ports, stream, end, isRead } = await setUp();
+    const { ports, stream, item, isRead } = await setUp();
+    const other = { turnId: 'trn_other', runIds: ['run_other'] };
+    ports.lane.write(1, { ...other, type: 'turn.started', data: {} });
     const answer = stream();
     await isRead();
-    ports.say({ type: 'turn.started', seq: '1', turnId: 'trn_other', runIds: ['run_other'], data: {} });
-    ports.say({ type: 'message.delta', turnId: 'trn_other', data: { offset: 0, text: 'not for you' } });
+    ports.say({ ...delta(0, 'not for you'), ...other });
+    ports.lane.write(2, { ...other, type: 'run.settled', data: {} }, { ...other, type: 'turn.finished', data: {} });
+    const { begin, end } = rowsOf(ports, item.eventId, 3);
+    begin();
     end();
-    ports.say({ type: 'run.settled', runIds: ['run_other'], data: {} });
-    expect(read(await answer).map(({ type }) => type)).toEqual(['stream.open', 'message.created', 'run.settled']);
+    ports.say(hint);
+    const events = read(await answer).filter(({ type }) => !type.startsWith('stream.'));
+    expect(events.map(({ type }) => type)).toEqual(['turn.started', 'message.created', ...ENDED]);
+    expect(events.every(({ event }) => event['turnId'] === trn)).toBe(true);
+  });
+
+  it('goes on behind the cursor, also within one transaction, and is over at once behind its end', async () => {
+    const { stream, begin, end } = await setUp();
+    begin();
+    end();
+    const replayed = (answer: LightMyRequestResponse) => types(answer).filter((type) => !type.startsWith('stream.'));
+    expect(replayed(await stream('', '1'))).toEqual(ENDED);
+    expect(replayed(await stream('?after=2.1'))).toEqual(['message.created', 'turn.finished']);
+    expect(types(await stream('', '2'))).toEqual(['stream.open', 'stream.replayed']);
+    expect((await stream('', 'garbage')).json().code).toBe('invalid_cursor');
+  });
+
+  it('keeps to the types that its reader wants, and is over all the same', async () => {
+    const { stream, begin, end } = await setUp();
+    begin();
+    end();
+    expect(types(await stream('?types=turn.started'))).toEqual(['stream.open', 'turn.started']);
+  });
+
+  it('that was refused when it came tells just that', async () => {
+    const { ports, stream, item } = await setUp();
+    ports.settle(item.eventId, { status: 'refused', errorCode: 'internal' });
+    const events = read(await stream());
+    expect(events.map(({ type }) => type)).toEqual(['stream.open', 'stream.replayed', 'run.settled']);
+    expect(events[2]?.event.data).toMatchObject({ status: 'refused', error: { code: 'internal' } });
   });
 
   it('is whole when no live event comes at all', async () => {
-    const { stream, end, isRead } = await setUp();
+    const { ports, stream, begin, end, isRead } = await setUp();
+    const polling = new AbortController();
+    const polls = ports.poll(polling.signal);
     const answer = stream();
     await isRead();
+    begin();
     end();
-    expect(read(await answer).map(({ type }) => type)).toEqual(['stream.open', 'message.created', 'run.settled']);
-  });
-
-  it('ends an open turn whose end was lost', async () => {
-    const { ports, stream, end, runId, isRead } = await setUp();
-    const answer = stream();
-    await isRead();
-    ports.say({ ...started, runIds: [runId], data: {} });
-    end();
-    ports.say({ type: 'run.settled', runIds: [runId], data: {} });
-    const types = read(await answer).map(({ type }) => type);
-    expect(types).toEqual(['stream.open', 'turn.started', 'message.created', 'turn.finished', 'run.settled']);
+    expect(types(await answer)).toEqual(
+      expect.arrayContaining(['stream.open', 'turn.started', 'message.created', ...ENDED]),
+    );
+    polling.abort();
+    await polls;
   });
 
   it('is let go of when it has ended', async () => {
-    const { ports, stream, end } = await setUp();
+    const { ports, stream, begin, end } = await setUp();
+    begin();
     end();
     await stream();
     expect(ports.listeners.size).toBe(0);
@@ -157,18 +207,17 @@ describe('POST /v1/messages?stream=true', () => {
     const answer = post('/v1/messages?stream=true');
     await vi.waitFor(() => expect(ports.accepted).toHaveLength(2));
     const [, item] = ports.accepted;
-    const runId = formatId('run', item?.eventId ?? '');
-    await vi.waitFor(() => expect(ports.listeners.size).toBe(2));
-    ports.say({ ...started, runIds: [runId], data: {} });
-    if (item !== undefined) ports.settle(item.eventId, { status: 'no_reply', turnId });
-    ports.say({ type: 'run.settled', runIds: [runId], data: {} });
-    const events = read(await answer);
+    if (item === undefined) throw new Error('nothing was accepted');
+    const runId = formatId('run', item.eventId);
+    await vi.waitFor(() => expect(ports.listeners.size).toBe(1));
+    const { begin, end } = rowsOf(ports, item.eventId);
+    begin();
+    end();
+    ports.say(hint);
+    const events = read(await answer).filter(({ type }) => type !== 'stream.replayed');
     expect(events.map(({ type }) => type)).toEqual([
-      'stream.open',
-      'event.accepted',
-      'turn.started',
-      'turn.finished',
-      'run.settled',
+      ...['stream.open', 'event.accepted', 'turn.started', 'message.created'],
+      ...ENDED,
     ]);
     expect(events[1]?.event.data).toMatchObject({ runId, kind: 'message', position: 0 });
   });
@@ -184,62 +233,54 @@ describe('POST /v1/messages?stream=true', () => {
 
 describe('streams are bounded', () => {
   it('above the bound they are refused', async () => {
-    const { ports, stream, end } = await setUp();
+    const { ports, stream, begin, end } = await setUp();
     const open = [stream(), stream()];
-    await vi.waitFor(() => expect(ports.listeners.size).toBe(3));
+    await vi.waitFor(() => expect(ports.listeners.size).toBe(2));
     const refused = await stream();
     expect([refused.statusCode, refused.json().code]).toEqual([429, 'too_many_streams']);
+    begin();
     end();
-    ports.say({ type: 'run.settled', data: {} });
+    ports.say(hint);
     await Promise.all(open);
   });
 
   it('also when they come together', async () => {
-    const { ports, stream, end } = await setUp();
+    const { ports, stream, begin, end } = await setUp();
     const answers = [stream(), stream(), stream()];
     const refused = await Promise.race(answers);
     expect([refused.statusCode, refused.json().code]).toEqual([429, 'too_many_streams']);
+    begin();
     end();
-    ports.say({ type: 'run.settled', data: {} });
+    ports.say(hint);
     const codes = (await Promise.all(answers)).map(({ statusCode }) => statusCode);
     expect(codes.sort()).toEqual([200, 200, 429]);
     expect((await stream()).statusCode).toBe(200);
   });
 
-  it('where too many wait they are refused before the answer begins', async () => {
-    const { ports, app, runId, stream, end } = await setUp();
-    const wait = () => app.inject({ url: `/v1/runs/${runId}?wait=30`, headers: { authorization } });
-    const waits = vi.spyOn(RunWaiters.prototype, 'wait');
-    const full = [wait(), wait(), wait()];
-    await vi.waitFor(() => expect(waits).toHaveBeenCalledTimes(3));
-    waits.mockRestore();
-    const refused = await stream();
-    expect([refused.statusCode, refused.json().code]).toEqual([429, 'too_many_waiters']);
-    end();
-    ports.say({ type: 'run.settled', data: {} });
-    await Promise.all(full);
-    expect((await stream()).statusCode).toBe(200);
-  });
-
-  it('by the store, when the end cannot be read', async () => {
-    const { stream } = await setUp();
-    const away = new StoreError({ failure: 'unknown', state: '08006', message: 'away' });
-    const place = { wait: () => Promise.reject(away), release: () => undefined };
-    vi.spyOn(RunWaiters.prototype, 'reserve').mockReturnValueOnce(place);
+  it('by the store: refused while it is away, ended when it goes away, to be gone on with later', async () => {
+    const { ports, stream, begin } = await setUp();
+    begin();
+    ports.lane.headIsAway = true;
+    const events = await stream();
+    expect([events.statusCode, events.json().code]).toEqual([503, 'store_unavailable']);
+    expect(ports.listeners.size).toBe(0);
+    ports.lane.headIsAway = false;
+    ports.lane.pagesAreAway = true;
     const last = read(await stream()).at(-1)?.event;
     expect(last).toMatchObject({ type: 'stream.closing', data: { reason: 'lifetime' } });
+    await vi.waitFor(() => expect(ports.listeners.size).toBe(0));
   });
 
   it('by the life of their key, asked for once for all its streams; a store that is away is told of once', async () => {
-    const { ports, stream, end } = await setUp();
+    const { ports, stream, begin, end } = await setUp();
     const answers = [stream(), stream()];
-    await vi.waitFor(() => expect(ports.listeners.size).toBe(3));
+    await vi.waitFor(() => expect(ports.listeners.size).toBe(2));
     const recheck = async () => {
       const [asked, logged] = [ports.keysAsked, ports.logged.length];
       await ports.recheck();
       return [ports.keysAsked - asked, ports.logged.length - logged];
     };
-    expect(await recheck()).toEqual([1, 0]);
+    await vi.waitFor(async () => expect(await recheck()).toEqual([1, 0]));
     ports.keysAreAway = true;
     expect([await recheck(), await recheck()]).toEqual([
       [1, 1],
@@ -249,8 +290,9 @@ describe('streams are bounded', () => {
     expect(await recheck()).toEqual([1, 0]);
     ports.keysAreAway = true;
     expect(await recheck()).toEqual([1, 1]);
+    begin();
     end();
-    ports.say({ type: 'run.settled', data: {} });
+    ports.say(hint);
     await Promise.all(answers);
   });
 
@@ -259,7 +301,7 @@ describe('streams are bounded', () => {
     const answer = stream();
     await isRead();
     ports.drain();
-    const [, closing] = read(await answer);
+    const closing = read(await answer).at(-1);
     expect(closing?.event).toMatchObject({ type: 'stream.closing', data: { reason: 'drain' } });
     expect(closing?.event.data['reconnectAfterMs']).toBeLessThanOrEqual(30_000);
   });
@@ -269,7 +311,10 @@ describe('streams are bounded', () => {
     const answer = stream();
     await isRead();
     ports.addKey('ownerkey', { revokedAt: new Date() });
-    await ports.recheck();
+    await vi.waitFor(async () => {
+      await ports.recheck();
+      expect(ports.listeners.size).toBe(0);
+    });
     expect(read(await answer).at(-1)?.event).toMatchObject({ type: 'stream.closing', data: { reason: 'revoked' } });
   });
 

@@ -1,46 +1,49 @@
 import {
+  AppError,
   type Clock,
-  formatId,
-  isFinal,
+  type Counter,
   type LaneRef,
   type LiveEvent,
-  type LiveStream,
-  type Logger,
   type RunRecord,
+  type StreamReads,
 } from '@turnkeeper/core';
+import type { StreamFilterQuery } from '@turnkeeper/protocol';
 import type { FastifyReply } from 'fastify';
 import type { Caller } from '../http/access.ts';
 import { SseConnection } from '../http/sse.ts';
 import type { OpenStreams } from '../streams/open-streams.ts';
-import type { RunWaiters, WaiterPlace } from './run-waiters.ts';
+import type { SessionStreams, StreamSink } from '../streams/session-streams.ts';
+import { LateSink, sseSink } from '../streams/sse-sink.ts';
+import { type StreamCursor, streamFilter } from '../streams/stream-filter.ts';
+import { RunSink } from './run-sink.ts';
 
 export interface RunStreamsOptions {
-  readonly live: Pick<LiveStream, 'subscribe'>;
-  readonly waiters: Pick<RunWaiters, 'reserve'>;
+  readonly sessionStreams: Pick<SessionStreams, 'join'>;
+  readonly reads: Pick<StreamReads, 'runInStream'>;
   readonly clock: Clock;
-  readonly logger: Logger;
   readonly openStreams: Pick<OpenStreams, 'add' | 'end' | 'reserve'>;
+  /** Ephemeral events that slow readers lost. */
+  readonly deltasDropped: Counter;
 }
 
-/** Live events of a lane, kept from before its run was read so that none falls between the two. */
-export interface LaneFeed {
-  /** Hands over what was kept, in order, and then each event as it comes. */
-  follow(onEvent: (event: LiveEvent) => void): void;
-  /** Taken with the feed, so that a stream that has begun is not refused any more. */
-  readonly place: WaiterPlace;
+/** A lane whose events are kept for a run that may not be there yet. */
+export interface JoinedRunLane {
+  /** Answers with the stream of one of its runs; what was joined is closed with it. @throws AppError `gone`; StoreError */
+  serve(reply: FastifyReply, from: RunStreamCall): Promise<void>;
   close(): void;
 }
 
-const KEPT_EVENTS_MAX = 1_000;
-/** Longer than any stream is open. */
-const WAIT_MS_MAX = 2 * 3_600_000;
+export interface RunStreamCall {
+  readonly run: RunRecord;
+  readonly caller: Caller;
+  readonly filter: StreamFilterQuery;
+  /** Where the reader goes on; null: with the first event of the run. */
+  readonly cursor: StreamCursor | null;
+  /** Said behind `stream.open`. */
+  readonly accepted?: LiveEvent;
+}
 
-/**
- * The live stream of one run: `stream.open`, then what the lane's worker says about the run, then `run.settled`, end.
- * Deltas are hints that may be lost. The run's row decides that it has ended: it is read when a live event says so, and
- * once a second besides, so that without NATS a reader still gets the whole message and the end. What the live events
- * did not bring by then is sent from the row, and nothing is sent twice.
- */
+/** Streams of runs: the stream of the lane, from before the run to its end, without what concerns others. */
 export class RunStreams {
   readonly #options: RunStreamsOptions;
 
@@ -48,125 +51,50 @@ export class RunStreams {
     this.#options = options;
   }
 
-  /** Begins to keep a lane's events. @throws AppError `too_many_streams`, `too_many_waiters` */
-  feed(lane: LaneRef): LaneFeed {
-    const leave = this.#options.openStreams.reserve();
-    let place: WaiterPlace;
+  /** Begins to keep a lane's events. @throws AppError `too_many_streams`; StoreError */
+  async join(lane: LaneRef): Promise<JoinedRunLane> {
+    const { sessionStreams, openStreams } = this.#options;
+    const release = openStreams.reserve();
+    const sink = new LateSink();
     try {
-      place = this.#options.waiters.reserve();
+      const joined = await sessionStreams.join(lane, sink);
+      const close = () => {
+        joined.close();
+        release();
+      };
+      return { close, serve: (reply, from) => this.#serve(reply, from, { sink, close, begin: joined.begin }) };
     } catch (error) {
-      leave();
+      release();
       throw error;
     }
-    const kept: LiveEvent[] = [];
-    let onEvent = (event: LiveEvent): void => {
-      if (kept.length < KEPT_EVENTS_MAX) kept.push(event);
-    };
-    const unsubscribe = this.#options.live.subscribe(lane, (event) => onEvent(event));
-    const follow = (handler: (event: LiveEvent) => void): void => {
-      onEvent = handler;
-      for (const event of kept.splice(0)) handler(event);
-    };
-    let isOpen = true;
-    const close = (): void => {
-      if (!isOpen) return;
-      isOpen = false;
-      leave();
-      unsubscribe();
-      place.release();
-    };
-    return { follow, place, close };
   }
 
-  /** Answers with the stream of a run; the feed is closed with it. `begin` writes what comes after `stream.open`. */
-  async serve(
+  async #serve(
     reply: FastifyReply,
-    from: { readonly run: RunRecord; readonly caller: Caller; readonly feed: LaneFeed },
-    begin?: (connection: SseConnection) => void,
+    from: RunStreamCall,
+    { sink, close, begin }: { readonly sink: LateSink; close(): void; begin(after: StreamCursor): Promise<void> },
   ): Promise<void> {
-    const { run, caller, feed } = from;
-    const connection = new SseConnection(reply, { subject: run, clock: this.#options.clock });
-    const gone = new AbortController();
-    connection.onEnd(() => {
-      feed.close();
-      gone.abort();
-    });
-    this.#options.openStreams.add(connection, { kind: 'run', caller });
-    connection.send('stream.open', { headSeq: null }, { at: this.#now() });
-    begin?.(connection);
-    const told = new RunTeller(connection, run);
-    feed.follow((event) => told.tell(event));
-    try {
-      const last = await feed.place.wait(run, WAIT_MS_MAX, gone.signal);
-      if (isFinal(last.status)) told.finish(last, this.#now());
-    } catch (error) {
-      this.#options.logger.failed(error, { runId: run.runId }, 'a stream ended early');
-      this.#options.openStreams.end(connection);
-    } finally {
-      connection.end();
-    }
-  }
-
-  #now(): string {
-    return new Date(this.#options.clock.nowMs()).toISOString();
+    const { reads, clock, openStreams, deltasDropped: dropped } = this.#options;
+    const { run, caller, filter, cursor } = from;
+    const place = await reads.runInStream(run.tenantId, run.runId);
+    if (place === null) throw new AppError({ code: 'gone', message: 'the run has been deleted meanwhile' });
+    const connection = new SseConnection(reply, { subject: run, clock, dropped });
+    connection.onEnd(close);
+    openStreams.add(connection, { kind: 'run', caller });
+    const now = () => new Date(clock.nowMs()).toISOString();
+    const target = withAcceptance(sseSink(connection, streamFilter(filter), now), from.accepted);
+    sink.target = new RunSink({ ...{ run, place, cursor, target, now }, end: () => connection.end() });
+    const start = cursor === null || cursor.seq <= place.before ? { seq: place.before, told: 0 } : cursor;
+    // the answer has begun: a store that is away now can only end it, and the reader comes back with its cursor
+    begin(start).catch(() => openStreams.end(connection));
   }
 }
 
-/** What one reader has been told of its run. */
-class RunTeller {
-  readonly #connection: SseConnection;
-  readonly #runId: string;
-  #turnId: string | null = null;
-  #hasMessage = false;
-  #isTurnOpen = false;
-
-  constructor(connection: SseConnection, run: RunRecord) {
-    this.#connection = connection;
-    this.#runId = formatId('run', run.runId);
-  }
-
-  /** Passes on what concerns the run, but for its end: that is told from the row. */
-  tell(event: LiveEvent): void {
-    if (!this.#concerns(event)) return;
-    if (event.type === 'turn.started') {
-      this.#turnId = event.turnId ?? null;
-      this.#isTurnOpen = true;
-    }
-    if (event.type === 'turn.finished' || event.type === 'turn.interrupted') this.#isTurnOpen = false;
-    if (event.type === 'message.created' && event.data['role'] === 'assistant') this.#hasMessage = true;
-    if (event.type !== 'run.settled') this.#connection.forward(event);
-  }
-
-  /** Tells what is missing of a final run, and its end. */
-  finish(run: RunRecord, now: string): void {
-    const { reply, status, errorCode } = run;
-    const at = run.finishedAt?.toISOString() ?? now;
-    const turnId = run.turnId === null ? null : formatId('trn', run.turnId);
-    const about = {
-      at,
-      sessionId: run.sessionId === null ? null : formatId('ses', run.sessionId),
-      runIds: [this.#runId],
-      ...(turnId === null ? {} : { turnId }),
-    };
-    if (reply !== null && !this.#hasMessage) {
-      const { text, attachments } = reply;
-      const messageId = formatId('msg', reply.messageId);
-      const parts = [{ type: 'text', text }, ...(attachments ?? [])];
-      const data = { messageId, role: 'assistant', author: 'agent', parts, text };
-      this.#connection.send('message.created', data, { ...about, seq: Number(reply.seq) });
-    }
-    if (this.#isTurnOpen && this.#turnId === turnId) this.#connection.send('turn.finished', { status }, about);
-    const data = {
-      runId: this.#runId,
-      eventId: formatId('evt', run.runId),
-      status,
-      ...(errorCode === null ? {} : { error: { code: errorCode } }),
-    };
-    this.#connection.send('run.settled', data, about);
-  }
-
-  #concerns({ runIds, turnId }: LiveEvent): boolean {
-    if (runIds !== undefined) return runIds.includes(this.#runId);
-    return turnId !== undefined && turnId === this.#turnId;
-  }
+function withAcceptance(target: StreamSink, accepted: LiveEvent | undefined): StreamSink {
+  if (accepted === undefined) return target;
+  const say: StreamSink['say'] = (type, data) => {
+    target.say(type, data);
+    if (type === 'stream.open') target.ephemeral(accepted);
+  };
+  return { ...target, say };
 }

@@ -19,7 +19,7 @@ export interface RunWaitersOptions {
 }
 
 /** A place among those who may wait, held until it is released. */
-export interface WaiterPlace {
+interface WaiterPlace {
   /** As `RunWaiters.wait`, but for `too_many_waiters`. */
   wait(run: RunRecord, ms: number, signal: AbortSignal): Promise<RunRecord>;
   release(): void;
@@ -81,7 +81,7 @@ export class RunWaiters {
    */
   async wait(run: RunRecord, ms: number, signal: AbortSignal): Promise<RunRecord> {
     if (this.#isOver(run, ms, signal)) return run;
-    const place = this.reserve();
+    const place = this.#reserve();
     try {
       return await place.wait(run, ms, signal);
     } finally {
@@ -90,7 +90,7 @@ export class RunWaiters {
   }
 
   /** For who must not be refused any more once it begins to wait. @throws AppError `too_many_waiters` */
-  reserve(): WaiterPlace {
+  #reserve(): WaiterPlace {
     if (this.#waiting >= this.#options.waitersMax) throw tooMany();
     this.#waiting++;
     let isHeld = true;

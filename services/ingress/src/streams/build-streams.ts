@@ -2,14 +2,12 @@ import type { LiveStream, Snapshots, StreamReads } from '@turnkeeper/core';
 import type { Kit } from '@turnkeeper/platform/process';
 import type { Access } from '../http/access.ts';
 import { RunStreams } from '../runs/run-streams.ts';
-import type { RunWaiters } from '../runs/run-waiters.ts';
 import { LaneChanges } from './lane-changes.ts';
 import { OpenStreams } from './open-streams.ts';
 import { SessionStreams } from './session-streams.ts';
 
 export interface StreamParts {
   readonly access: Access;
-  readonly waiters: RunWaiters;
   readonly live: LiveStream;
   readonly snapshots: Snapshots;
   readonly streamReads: StreamReads;
@@ -19,16 +17,13 @@ export interface StreamParts {
 /** Streams of every kind: of runs, of conversations. */
 export function buildStreams(kit: Kit, parts: StreamParts) {
   const { clock, ids, logger, metrics } = kit;
-  const { access, waiters, live, snapshots, streamReads: reads, streamsMax } = parts;
+  const { access, live, snapshots, streamReads: reads, streamsMax } = parts;
   const opened = metrics.gauge('streams_open');
   const openStreams = new OpenStreams({ access, clock, ids, logger, streamsMax, opened });
   const laneChanges = new LaneChanges({ reads, clock, logger });
   const replays = metrics.counter('stream_replays_total');
-  return {
-    openStreams,
-    laneChanges,
-    streams: new RunStreams({ live, waiters, clock, logger, openStreams }),
-    sessionStreams: new SessionStreams({ ...{ reads, changes: laneChanges, live, snapshots, clock, logger }, replays }),
-    deltasDropped: metrics.counter('stream_deltas_dropped_total'),
-  };
+  const deltasDropped = metrics.counter('stream_deltas_dropped_total');
+  const sessionStreams = new SessionStreams({ reads, changes: laneChanges, live, snapshots, clock, logger, replays });
+  const streams = new RunStreams({ sessionStreams, reads, clock, openStreams, deltasDropped });
+  return { openStreams, laneChanges, streams, sessionStreams, deltasDropped };
 }

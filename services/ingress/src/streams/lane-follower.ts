@@ -150,12 +150,13 @@ export class LaneFollower {
     this.#isReading = false;
     this.#release();
     // asked for after the last look of the reading, before its end
-    if (this.#wanted > this.#cursor) void this.#pull();
+    if (!this.#isClosed && this.#wanted > this.#cursor) void this.#pull();
   }
 
   async #readOn(): Promise<void> {
     while (!this.#isClosed) {
       const page = await this.#options.changes.read(this.#options.lane, this.#cursor);
+      if (page === null) this.#wanted = this.#cursor;
       if (page === null || this.#isClosed) return;
       for (const [i, event] of page.events.entries()) {
         this.#tell(event, cursorAt(page.events, i));

@@ -84,7 +84,8 @@ export class SessionStreams {
     after: StreamCursor | null,
   ): Promise<void> {
     const { lane, sink, follower, head } = joined;
-    const headSeq = head?.seq ?? 0;
+    let headSeq = head?.seq ?? 0;
+    if (after !== null && after.seq > headSeq) headSeq = (await this.#options.reads.heads([lane]))[0]?.seq ?? 0;
     // a cursor from before the lane was deleted and made anew, or from another database
     const isUnknown = after !== null && after.seq > headSeq;
     const cursor = isUnknown ? { seq: 0, told: 0 } : (after ?? { seq: headSeq, told: 0 });

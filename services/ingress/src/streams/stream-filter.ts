@@ -1,25 +1,32 @@
 import { AppError, STREAM_EVENTS } from '@turnkeeper/core';
-import type { StreamQuery } from '@turnkeeper/protocol';
+import { EventIdSchema, type StreamCursorQuery, type StreamFilterQuery } from '@turnkeeper/protocol';
 
-const TOOL_TYPES: ReadonlySet<string> = new Set(['tool.delta', 'tool.started', 'step.committed']);
 const DELTA_TYPES: ReadonlySet<string> = new Set(['message.delta', 'reasoning.delta', 'tool.delta', 'turn.snapshot']);
 
 const VISITOR_TYPES: ReadonlySet<string> = new Set(
   Object.entries(STREAM_EVENTS).flatMap(([type, { visitors }]) => (visitors ? [type] : [])),
 );
 
+/** What a reader gets of tools, and of what a model thinks, unless it names types of its own. */
+const HIDDEN: Readonly<Record<NonNullable<StreamFilterQuery['tools']>, ReadonlySet<string>>> = {
+  none: new Set(['tool.started', 'step.committed', 'tool.delta', 'reasoning.delta']),
+  names: new Set(['tool.delta', 'reasoning.delta']),
+  full: new Set(),
+};
+
 /** Which types a reader wants, and may have. What is said about the stream itself always passes. */
 export function streamFilter(
-  { types, deltas, tools }: Pick<StreamQuery, 'types' | 'deltas' | 'tools'>,
+  { types, deltas, tools }: StreamFilterQuery,
   reader: 'key' | 'visitor' = 'key',
 ): (type: string) => boolean {
   const wanted = types && new Set<string>(types);
+  const hidden = tools === undefined && wanted !== undefined ? HIDDEN.full : HIDDEN[tools ?? 'names'];
   return (type) => {
     if (reader === 'visitor' && !VISITOR_TYPES.has(type)) return false;
     if (type.startsWith('stream.')) return true;
     if (wanted !== undefined && !wanted.has(type)) return false;
     if (deltas === 'false' && DELTA_TYPES.has(type)) return false;
-    return !(tools === 'none' && TOOL_TYPES.has(type));
+    return !hidden.has(type);
   };
 }
 
@@ -28,8 +35,6 @@ export interface StreamCursor {
   readonly seq: number;
   readonly told: number;
 }
-
-const EVENT_ID = /^([0-9]{1,15})(?:\.([0-9]{1,4}))?$/;
 
 /**
  * The id of an event: the seq, once all that share it have been sent; before that `seq.told`, so that a reader that is
@@ -40,15 +45,12 @@ export function eventIdOf({ seq, told }: StreamCursor): string {
 }
 
 /**
- * Null = from now on. `Last-Event-ID` is what the reader's browser remembers.
+ * Null = none given. `Last-Event-ID` is what the reader's browser remembers; it goes before the query.
  * @throws AppError `invalid_cursor` when it is no id of an event: to begin now would hide what was missed
  */
-export function cursorOf({ after, seq, lastSeq }: StreamQuery, lastEventId: unknown): StreamCursor | null {
-  const [, id, told = '0'] = (typeof lastEventId === 'string' && EVENT_ID.exec(lastEventId)) || [];
-  if (id !== undefined) return { seq: Number(id), told: Number(told) };
-  if (lastEventId !== undefined && lastEventId !== '') {
-    throw new AppError({ code: 'invalid_cursor', message: 'Last-Event-ID is not the id of an event of this stream' });
-  }
-  const from = after ?? lastSeq ?? seq;
-  return from === undefined ? null : { seq: from, told: 0 };
+export function cursorOf({ after, seq, lastSeq }: StreamCursorQuery, lastEventId: unknown): StreamCursor | null {
+  if (lastEventId === undefined || lastEventId === '') return after ?? lastSeq ?? seq ?? null;
+  const cursor = EventIdSchema.safeParse(lastEventId);
+  if (cursor.success) return cursor.data;
+  throw new AppError({ code: 'invalid_cursor', message: 'Last-Event-ID is not the id of an event of this stream' });
 }
