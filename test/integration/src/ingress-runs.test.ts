@@ -12,7 +12,7 @@ beforeAll(async () => {
     key: cluster.apiKey,
     agents: [
       { name: 'main', runtime: 'echo' },
-      { name: 'words', runtime: 'echo', echo: { wordMs: 20 } },
+      { name: 'words', runtime: 'echo', echo: { wordMs: 50 } },
       { name: 'slow', runtime: 'echo', echo: { delayMs: 600_000 } },
     ],
   });
@@ -80,7 +80,9 @@ describe('a run', () => {
 
 describe('the stream of a run', () => {
   test('begins with its acceptance and brings each word as it comes', async () => {
-    const body = JSON.stringify({ sessionKey: randomUUID(), text: 'one two three four five', agentId: 'words' });
+    // long enough to be still under way when the stream has begun, on a slow machine too
+    const text = Array.from({ length: 60 }, (_, n) => `word${n}`).join(' ');
+    const body = JSON.stringify({ sessionKey: randomUUID(), text, agentId: 'words' });
     const events = await readStream('/v1/messages?stream=true', { method: 'POST', body });
     const types = events.map(({ type }) => type).filter((type) => !TOLD_AT_ANY_TIME.has(type));
     expect(types).toEqual([
@@ -89,7 +91,7 @@ describe('the stream of a run', () => {
     ]);
     const deltas = events.filter(({ type }) => type === 'message.delta');
     expect(deltas.length).toBeGreaterThan(1);
-    expect(deltas.map(({ data }) => data['text']).join('')).toBe('one two three four five');
+    expect(deltas.map(({ data }) => data['text']).join('')).toBe(text);
     expect(events.at(-1)).toMatchObject({ type: 'turn.finished', data: { status: 'ok' } });
   });
 
