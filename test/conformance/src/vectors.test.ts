@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runVectors, vectorsFolder } from './suite.ts';
 
-const DUE = /^(key|whatsapp|transcript)\.|^(webchat\.(platform|resolveKey)|lane\.shared|history\.window)$/;
+const DUE =
+  /^(key|whatsapp|transcript|lifecycle|reset|route|session)\.|^(webchat\.(platform|resolveKey)|lane\.shared|history\.window|agent\.route|lane\.prune|retention\.cap)$/;
 
 describe('the vectors', async () => {
   const results = await runVectors(vectorsFolder());
@@ -13,7 +14,7 @@ describe('the vectors', async () => {
 
   it('hold every op that is due', () => {
     const due = results.filter(({ op }) => DUE.test(op));
-    expect(due).toHaveLength(23);
+    expect(due).toHaveLength(36);
     expect(due.every(({ passed }) => passed > 0)).toBe(true);
   });
 });
