@@ -96,18 +96,19 @@ export type {
   WriteOptions,
   Written,
 } from './ports/config-writes.ts';
-export type {
-  AccountConfig,
-  AccountConfigs,
-  AgentConfig,
-  AgentConfigs,
-  AgentRuntimeConfig,
-  KeyLookup,
-  KeyRecord,
-  TenantConfig,
-  TenantConfigs,
-  TenantLimits,
-  WebChatAccounts,
+export {
+  type AccountConfig,
+  type AccountConfigs,
+  AGENT_TOOLS,
+  type AgentConfig,
+  type AgentConfigs,
+  type AgentRuntimeConfig,
+  type KeyLookup,
+  type KeyRecord,
+  type TenantConfig,
+  type TenantConfigs,
+  type TenantLimits,
+  type WebChatAccounts,
 } from './ports/configs.ts';
 export type {
   CancelResult,
@@ -118,7 +119,7 @@ export type {
   OutboundResult,
 } from './ports/control.ts';
 export type { ClaimDue, DeliverySettlement, DeliveryStore, DueDelivery, OwnSend } from './ports/delivery.ts';
-export type { AnswerResult, AskRequest, InputStore, Question, ResolvedInput } from './ports/inputs.ts';
+export type { AnswerResult, AskRequest, AskResult, InputStore, Question, ResolvedInput } from './ports/inputs.ts';
 export type { AcceptItem, AcceptResult, EventBody, IntakeStore, QueuedCount, Source } from './ports/intake.ts';
 export type {
   ClaimedEvent,

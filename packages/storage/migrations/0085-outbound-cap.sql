@@ -1,6 +1,6 @@
 -- outbound: as in 0040, and bounded. A conversation whose receiver takes nothing would else be given messages without end:
 -- with p_cap of them undelivered the next one is refused (`full`), and its key is free again.
-drop function tk.outbound(uuid, smallint, uuid, uuid, uuid, uuid, text, jsonb, uuid, uuid, text, bytea);
+-- Beside the function of 0040, which nodes of the version before still call.
 create function tk.outbound(
   p_tenant uuid, p_slot smallint, p_lane uuid, p_session uuid, p_new uuid, p_message uuid, p_role text, p_body jsonb, p_account uuid,
   p_scope uuid, p_key text, p_hash bytea, p_cap int)
@@ -53,5 +53,5 @@ begin
   return query select 'sent', p_message, v_lane.seq, v_lane.session_id, v_now, v_dstate;
 end $f$;
 
-revoke all on function tk.outbound from public;
-grant execute on function tk.outbound to tk_engine;
+revoke all on function tk.outbound(uuid, smallint, uuid, uuid, uuid, uuid, text, jsonb, uuid, uuid, text, bytea, int) from public;
+grant execute on function tk.outbound(uuid, smallint, uuid, uuid, uuid, uuid, text, jsonb, uuid, uuid, text, bytea, int) to tk_engine;

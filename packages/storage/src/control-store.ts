@@ -22,7 +22,11 @@ import type { Database } from './database.ts';
 const CANCEL = call('cancel', 2);
 const CONTROL = call('control', 10);
 const OUTBOUND = call('outbound', 13);
+const ERASE_STEP = call('erase_step', 4);
 const LANE_ACCOUNT = call('lane_account', 3);
+
+/** Rows of each kind whose words one statement takes away. */
+const ERASE_ROWS = 1_000;
 
 interface ControlRow {
   readonly result: Exclude<ControlResult['result'], 'gone'>;
@@ -73,8 +77,18 @@ export class PostgresControlStore implements ControlStore {
     const [row] = await this.#database.query<ControlRow>(CONTROL, [...values, ...dedupeOf(dedupe)]);
     if (row === undefined) throw new AppError({ code: 'internal', message: 'control has no answer' });
     if (row.result !== 'done') return { result: row.result };
+    if (word === 'erase') await this.#eraseWords(lane);
     const { seq, turn_id: turnId, session_id: current, ended, at } = row;
     return { result: 'done', seq, turnId, sessionId: current, ended, at };
+  }
+
+  /** To the end; what is left when this process dies, the leader takes. @throws StoreError */
+  async #eraseWords(lane: LaneRef): Promise<void> {
+    for (let isDone = false; !isDone; ) {
+      const values = [lane.tenantId, lane.slot, lane.laneId, ERASE_ROWS];
+      const [row] = await this.#database.query<{ erase_step: boolean }>(ERASE_STEP, values);
+      isDone = row?.erase_step ?? true;
+    }
   }
 
   async sendOutbound(request: OutboundRequest): Promise<OutboundResult> {

@@ -1,8 +1,9 @@
-import type { AccountId, BootId, MessageId, TenantId } from '@turnkeeper/core';
+import type { AccountId, BootId, InputId, MessageId, SessionId, TenantId } from '@turnkeeper/core';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { PostgresControlStore } from './control-store.ts';
 import { type Database, openDatabase } from './database.ts';
 import { PostgresDeliveryStore } from './delivery-store.ts';
+import { PostgresInputStore } from './input-store.ts';
 import { PostgresIntakeStore } from './intake-store.ts';
 import { PostgresLaneStore } from './lane-store.ts';
 import { claimOf, commitOf, freshId, message, openStage, type Stage, type StageLane } from './testing/stage.ts';
@@ -18,7 +19,7 @@ beforeAll(async () => {
   engine = openDatabase({ url: stage.fresh.url, role: 'tk_engine', poolMax: 1, applicationName: 'planned-early' });
   tenant = await stage.tenant('acme');
   worker = await stage.worker();
-  for (const table of ['events', 'messages', 'turns', 'lanes', 'dedupe_keys']) {
+  for (const table of ['events', 'messages', 'turns', 'lanes', 'dedupe_keys', 'inputs', 'lane_marks']) {
     await stage.rows(`alter table tk.${table} set (autovacuum_enabled = false)`);
   }
 });
@@ -33,7 +34,7 @@ async function entriesRead(work: () => Promise<unknown>): Promise<number> {
     await engine.query({ name: 'flush', text: 'select pg_stat_force_next_flush()' }, []);
     const text = `select (select coalesce(sum(idx_scan + idx_tup_read), 0) from pg_stat_user_indexes where schemaname = 'tk')::int
       + (select coalesce(sum(seq_tup_read), 0) from pg_stat_user_tables
-         where schemaname = 'tk' and relname in ('lanes', 'events', 'messages', 'turns', 'sessions', 'dedupe_keys'))::int as n`;
+         where schemaname = 'tk' and relname in ('lanes', 'events', 'messages', 'turns', 'sessions', 'dedupe_keys', 'inputs', 'lane_marks'))::int as n`;
     const [row] = await engine.query<{ n: number }>({ name: 'read', text }, []);
     return row?.n ?? 0;
   };
@@ -70,6 +71,17 @@ test('the past of a lane, and other lanes, cost its next message nothing, althou
   await stage.rows(
     `insert into tk.turns (slot, tenant_id, lane_id, id, fence, boot_id, state, agent_id, ords, event_ids, seq, end_seq, started_at)
      select $1, $2, $3, gen_random_uuid(), 1, gen_random_uuid(), 1, gen_random_uuid(), '{}', '{}', -s, -s, now() from generate_series(1, $4::int) s`,
+    values,
+  );
+  await stage.rows(
+    `insert into tk.inputs (slot, tenant_id, id, lane_id, turn_id, kind, prompt, state, expires_at)
+     select $1, $2, gen_random_uuid(), $3, gen_random_uuid(), 'question', '{}', 'answered', now() from generate_series(1, $4::int) s`,
+    // of other lanes: one asks few questions
+    [lane.slot, lane.tenantId, freshId(), PAST],
+  );
+  await stage.rows(
+    `insert into tk.lane_marks (slot, tenant_id, lane_id, seq, kind)
+     select $1, $2, $3, -s, 'session.updated' from generate_series(1, $4::int) s`,
     values,
   );
 
@@ -151,4 +163,39 @@ async function expectSmallSteps({ lanes, intake, deliveries, control }: Stores, 
   ).toBeLessThan(few);
   const queued = await stage.send(lane, 'c');
   expect(await entriesRead(() => control.cancelRun(tenant, queued))).toBeLessThan(few);
+  await expectSmallControl(control, lane);
+  await expectSmallQuestion(control, lane);
 }
+
+async function expectSmallControl(control: PostgresControlStore, lane: StageLane): Promise<void> {
+  const [sessionId, newSessionId, dedupe] = [null, freshId<SessionId>(), null];
+  for (const command of ['pause', 'unpause', { label: freshId() }, 'suspend', 'resume', 'reset'] as const) {
+    const asked = { lane, sessionId, newSessionId, command, dedupe };
+    expect(await entriesRead(() => control.control(asked)), `${command}`).toBeLessThan(60);
+  }
+  const messageId = freshId<MessageId>();
+  const said = {
+    ...{ lane, sessionId, newSessionId, messageId, author: 'agent' as const, body: { text: 'a' } },
+    ...{ accountId: freshId<AccountId>(), undeliveredMax: 100 },
+    dedupe: { scope: tenant, key: messageId, bodyHash: new Uint8Array([1]) },
+  };
+  expect(await entriesRead(() => control.sendOutbound(said))).toBeLessThan(60);
+  expect(await entriesRead(() => control.accountOf(lane))).toBeLessThan(60);
+}
+
+async function expectSmallQuestion(control: PostgresControlStore, lane: StageLane): Promise<void> {
+  const inputs = new PostgresInputStore(engine);
+  await stage.send(lane, 'd');
+  const turn = await stage.claim(worker, lane);
+  const asked = {
+    ...{ lane, fence: turn.fence, inputId: freshId<InputId>(), messageId: freshId<MessageId>() },
+    ...{ stepId: freshId<MessageId>(), question: { kind: 'question' as const, text: 'a', waitMs: 60_000, call: CALL } },
+  };
+  expect(await entriesRead(() => inputs.ask(asked))).toBeLessThan(60);
+  expect(await entriesRead(() => inputs.answer(tenant, asked.inputId, { text: 'b' }))).toBeLessThan(60);
+  expect(await entriesRead(() => inputs.resolvedFor(lane, turn.fence.turnId))).toBeLessThan(60);
+  const stopped = { lane, sessionId: null, newSessionId: freshId<SessionId>(), command: 'stop', dedupe: null } as const;
+  expect(await entriesRead(() => control.control(stopped))).toBeLessThan(60);
+}
+
+const CALL = { callId: 'c', name: 'ask_person', body: {} };

@@ -249,13 +249,14 @@ test('the load of every tenant is measured without what runs, and a tenant with 
     eventsQueued: 3,
     deliveriesUnknown: 0,
     lanesSuspended: 0,
+    turnsWaiting: 0,
     deliveryOldestMs: null,
   });
   await stage.commit(worker, turn);
   const owed = { kind: 'send', accountId: freshId<AccountId>(), sendNow: false } as const;
   await stage.commit(worker, await stage.claim(worker, small), { owed });
   await stage.repair.measureLoad(10);
-  await stage.rows('update tk.lanes set suspended = true where tenant_id = $1 and id = $2', [other, lane.laneId]);
+  await stage.rows('update tk.lanes set suspended = true, resumes = 3 where tenant_id = $1 and id = $2', [other, lane.laneId]);
   expect(await stage.repair.measureCluster()).toMatchObject({
     ...{ eventsQueued: 2, deliveryOldestMs: expect.any(Number), lanesSuspended: 1 },
   });

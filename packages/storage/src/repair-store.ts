@@ -55,7 +55,8 @@ const MEASURE_CLUSTER = {
   name: 'measure_cluster',
   text: `select (select coalesce(sum(l.queued), 0) from tk.tenant_load l)::double precision as queued,
       (select count(*) from tk.messages m where m.dstate in (0, 1, 4) and m.dstate = 4)::int as unknown,
-      (select count(*) from tk.lanes z where z.suspended)::int as suspended,
+      (select count(*) from tk.lanes z where z.suspended and z.resumes >= 3)::int as suspended,
+      (select count(*) from tk.inputs i where i.state = 'open')::int as waiting,
       (select extract(epoch from clock_timestamp() - min(m.at)) * 1000 from tk.messages m
         where m.dstate in (0, 1, 4) and m.dstate in (0, 1))::double precision as oldest_ms`,
 };
@@ -168,12 +169,14 @@ export class PostgresRepairStore implements RepairStore {
       queued: number;
       unknown: number;
       suspended: number;
+      waiting: number;
       oldest_ms: number | null;
     }>(MEASURE_CLUSTER, []);
     return {
       eventsQueued: row?.queued ?? 0,
       deliveriesUnknown: row?.unknown ?? 0,
       lanesSuspended: row?.suspended ?? 0,
+      turnsWaiting: row?.waiting ?? 0,
       deliveryOldestMs: row?.oldest_ms ?? null,
     };
   }

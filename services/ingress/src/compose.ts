@@ -67,7 +67,6 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     ids,
     announceEnd: announceEnd(told),
     announceControl: announceControl(told),
-    wakeLane: (lane) => links.wakeUps.wake(slots.partitionOf(lane.slot), [{ lane, ord: null }]),
   });
   const internal = { ...server, requestIdPrefix: `adm-${bootId.slice(-12)}` };
   const internalApp = createInternalApp(internal, kit.readiness, { ...stores.admin, access });

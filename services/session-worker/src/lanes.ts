@@ -49,8 +49,9 @@ export function buildLanes(parts: LaneParts) {
     ids,
   });
   const traces = new TurnTraces(parts.tracer, clock);
-  const turns = buildTurns({ ...parts, traces, stream, transcripts });
   const deliverer = buildDeliverer(parts);
+  const onAsked = ({ lane }: core.ClaimedTurn) => deliverer.due(lane);
+  const turns = buildTurns({ ...parts, traces, stream, transcripts, onAsked });
   const ownership: core.LaneOwnership = {
     partitionOf: (slot) => membership().partitionOf(slot),
     mayClaim: (partition) => membership().mayClaim(partition),
@@ -77,6 +78,7 @@ interface TurnParts extends Omit<LaneParts, 'transcripts'> {
   readonly traces: TurnTraces;
   readonly stream: core.TurnStream;
   readonly transcripts: TranscriptCache;
+  readonly onAsked: core.RunAgentOptions['onAsked'];
 }
 
 function buildTurns(parts: TurnParts): core.Turns {
@@ -86,6 +88,7 @@ function buildTurns(parts: TurnParts): core.Turns {
   const runtimes = traces.runtimes(agentRuntimes({ egress, clock, metrics, historyMax, turnMsMax }));
   const options: core.RunAgentOptions = {
     ...{ agents, runtimes, inputs: parts.inputs, stream, clock, ids, log },
+    ...{ metrics: counts.agents, onAsked: parts.onAsked },
     transcriptBefore: (turn) => transcripts.before(turn),
     onFirstText: (ms) => counts.firstTextSeconds.observe(ms / 1000),
   };

@@ -28,6 +28,11 @@ export function workerMetrics(metrics: Metrics) {
       deliveries: metrics.counter('deliveries_total'),
       delaySeconds: metrics.histogram('delivery_delay_seconds'),
     },
+    agents: {
+      staleFences,
+      toolCalls: metrics.counter('tool_calls_total'),
+      toolCallSeconds: metrics.histogram('tool_call_duration_seconds'),
+    },
     firstTextSeconds: metrics.histogram('turn_time_to_first_token_seconds'),
     webhooksOut: metrics.counter('webhooks_out_total'),
     staleFences,

@@ -17,6 +17,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { API_KEY, configOf, turnOf } from './agent-call.fixture.ts';
 
 const HISTORY_MAX = 500;
+const none = { inc: () => undefined, observe: () => undefined };
+const AGENT_METRICS = { staleFences: none, toolCalls: none, toolCallSeconds: none };
 
 let fake: FakeOpenAi;
 let open: Egress;
@@ -312,7 +314,8 @@ describe('a turn that runs a model', () => {
           ...{ clock: systemClock, egress: open, metrics, historyMax: HISTORY_MAX, turnMsMax: 30_000 },
         }),
         transcriptBefore: () => Promise.resolve([user('canary of history')]),
-        inputs: { ask: async () => 'stale', resolvedFor: async () => null },
+        inputs: { ask: async () => ({ result: 'stale' }), resolvedFor: async () => null },
+        ...{ onAsked: () => undefined, metrics: AGENT_METRICS },
         stream: new TurnStream(live, systemClock),
         clock: systemClock,
         ids: systemIds,

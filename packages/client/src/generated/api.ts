@@ -897,6 +897,8 @@ export interface operations {
                             readonly reason?: string;
                             readonly deliveryId?: string;
                             readonly code?: string;
+                            readonly inputId?: string;
+                            readonly question?: string;
                         }[];
                     };
                 };
@@ -1783,6 +1785,7 @@ export interface operations {
                             readonly openai?: {
                                 readonly baseUrl: string;
                                 readonly model: string;
+                                readonly tools?: readonly "ask_person"[];
                             };
                             readonly system?: string;
                             readonly keyPolicy: ("standard" | "openclaw" | "echo") | {
@@ -1839,6 +1842,7 @@ export interface operations {
                         readonly baseUrl: string;
                         readonly model: string;
                         readonly apiKey?: string;
+                        readonly tools?: readonly "ask_person"[];
                     };
                     readonly system?: string;
                     readonly keyPolicy?: ("standard" | "openclaw" | "echo") | {
@@ -1883,6 +1887,7 @@ export interface operations {
                         readonly openai?: {
                             readonly baseUrl: string;
                             readonly model: string;
+                            readonly tools?: readonly "ask_person"[];
                         };
                         readonly system?: string;
                         readonly keyPolicy: ("standard" | "openclaw" | "echo") | {
@@ -1945,6 +1950,7 @@ export interface operations {
                         readonly openai?: {
                             readonly baseUrl: string;
                             readonly model: string;
+                            readonly tools?: readonly "ask_person"[];
                         };
                         readonly system?: string;
                         readonly keyPolicy: ("standard" | "openclaw" | "echo") | {
@@ -2021,6 +2027,7 @@ export interface operations {
                         readonly openai?: {
                             readonly baseUrl: string;
                             readonly model: string;
+                            readonly tools?: readonly "ask_person"[];
                         };
                         readonly system?: string;
                         readonly keyPolicy: ("standard" | "openclaw" | "echo") | {
@@ -2099,6 +2106,7 @@ export interface operations {
                         readonly baseUrl?: string;
                         readonly model?: string;
                         readonly apiKey?: string;
+                        readonly tools?: readonly "ask_person"[];
                     } | null;
                     readonly system?: string | null;
                     readonly keyPolicy?: (("standard" | "openclaw" | "echo") | {
@@ -2144,6 +2152,7 @@ export interface operations {
                         readonly openai?: {
                             readonly baseUrl: string;
                             readonly model: string;
+                            readonly tools?: readonly "ask_person"[];
                         };
                         readonly system?: string;
                         readonly keyPolicy: ("standard" | "openclaw" | "echo") | {

@@ -1,5 +1,5 @@
 /** What people configure, as it is stored: the objects of surface §6 with every default filled in, without secrets. */
-import type { AgentRuntimeConfig, KeyPolicyConfig, TenantLimits } from '../ports/configs.ts';
+import type { AgentRuntimeConfig, AgentTool, KeyPolicyConfig, TenantLimits } from '../ports/configs.ts';
 
 type Optional<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
 
@@ -15,6 +15,8 @@ export interface EchoSettings {
 export interface OpenAiSettings {
   readonly baseUrl: string;
   readonly model: string;
+  /** What its model may call; absent = nothing. */
+  readonly tools?: readonly AgentTool[] | undefined;
 }
 
 /** An agent as people write it. Exactly the block that `runtime` names stands beside it. */
@@ -52,11 +54,15 @@ export function completeAgent(settings: AgentSettings): StoredAgent {
     ...(runtime === 'echo' && {
       echo: { delayMs: echo?.delayMs ?? 0, fail: echo?.fail ?? 0, wordMs: echo?.wordMs ?? 0 },
     }),
-    ...(runtime === 'openai' && openai && { openai: { baseUrl: openai.baseUrl, model: openai.model } }),
+    ...(runtime === 'openai' && openai && { openai: completeOpenAi(openai) }),
     ...(system !== undefined && { system }),
     keyPolicy: keyPolicy ?? 'standard',
     busy: { mode: busy?.mode ?? 'queue' },
   };
+}
+
+function completeOpenAi({ baseUrl, model, tools = [] }: OpenAiSettings): OpenAiSettings {
+  return { baseUrl, model, ...(tools.length > 0 && { tools: [...new Set(tools)] }) };
 }
 
 /** Fills in the limits that were left out (surface §6). */
@@ -86,6 +92,7 @@ export function completeKeyPolicy(settings: KeyPolicySettings): KeyPolicyConfig 
 
 /** How a stored agent runs. */
 export function runtimeOf(agent: StoredAgent): AgentRuntimeConfig {
-  if (agent.runtime === 'openai' && agent.openai) return { kind: 'openai', ...agent.openai };
+  if (agent.runtime === 'openai' && agent.openai)
+    return { kind: 'openai', ...agent.openai, tools: agent.openai.tools ?? [] };
   return { kind: 'echo', delayMs: 0, fail: 0, wordMs: 0, ...agent.echo };
 }

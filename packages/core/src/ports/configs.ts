@@ -33,8 +33,17 @@ export interface TenantConfig {
 export type AgentRuntimeConfig =
   /** Replies the text unchanged: after `delayMs`, word by word with `wordMs` between, the first `fail` tries of each turn throw. */
   | { readonly kind: 'echo'; readonly delayMs: number; readonly fail: number; readonly wordMs: number }
-  /** An OpenAI-compatible endpoint; its key is the secret `apiKey`. */
-  | { readonly kind: 'openai'; readonly baseUrl: string; readonly model: string };
+  /** An OpenAI-compatible endpoint; its key is the secret `apiKey`, and `tools` are what its model may call. */
+  | {
+      readonly kind: 'openai';
+      readonly baseUrl: string;
+      readonly model: string;
+      readonly tools: readonly AgentTool[];
+    };
+
+/** Tools that a model may be given. `ask_person`: it asks a person, and goes on with the answer. */
+export const AGENT_TOOLS = ['ask_person'] as const;
+export type AgentTool = (typeof AGENT_TOOLS)[number];
 
 /** Values of an immutable version that are sealed at rest. */
 export interface SealedValues {

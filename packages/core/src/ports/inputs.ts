@@ -8,6 +8,16 @@ export interface Question {
   readonly options?: readonly string[];
   /** How long it waits for the answer, milliseconds. */
   readonly waitMs: number;
+  /** The model's call that asks; the answer becomes its result. Absent: the agent asks without tools. */
+  readonly call?: AskingCall;
+}
+
+/** A tool call of a model, as the transcript keeps it. */
+export interface AskingCall {
+  readonly callId: string;
+  readonly name: string;
+  /** Body of the `tool_call` entry. */
+  readonly body: unknown;
 }
 
 export interface AskRequest {
@@ -16,26 +26,38 @@ export interface AskRequest {
   readonly inputId: InputId;
   /** Of the notice that says the question in the conversation. */
   readonly messageId: MessageId;
+  /** Of the transcript's entry for the call, if the question has one. */
+  readonly stepId: MessageId;
   readonly question: Question;
 }
+
+export type AskResult =
+  /** `again`: an earlier try did. `seq`: the lane's, of the transaction that asked. */
+  | { readonly result: 'ok' | 'again'; readonly seq: string; readonly expiresAt: Date }
+  /** The fence pair no longer matches: nothing was written. */
+  | { readonly result: 'stale' };
 
 /** How a question ended, for the turn that goes on. */
 export interface ResolvedInput {
   readonly outcome: 'answered' | 'expired';
   /** What the person said; null when nobody did. */
   readonly answer: { readonly text: string } | null;
+  /** Lane seq of the first claim of the turns that led here: what the lane holds from it on belongs to them. */
+  readonly sinceSeq: string;
+  /** Questions that these turns asked, this one included. */
+  readonly asked: number;
 }
 
 export type AnswerResult =
   /** Its turn goes on: wake the lane. */
-  | { readonly result: 'answered'; readonly lane: LaneRef }
+  | { readonly result: 'answered'; readonly lane: LaneRef; readonly sessionKey: string; readonly seq: string }
   /** Answered before, expired, or withdrawn with its run. */
   | { readonly result: 'closed' | 'missing' };
 
 /** Turns that wait for a person (protocol: ask, answer, expire). While one waits its lane holds nothing and runs nothing. */
 export interface InputStore {
-  /** Ends the running turn as `waiting`, under guard. `again`: an earlier try did. @throws StoreError */
-  ask(request: AskRequest): Promise<'ok' | 'again' | 'stale'>;
+  /** Ends the running turn as `waiting`, under guard, and stores the call that asks with it. @throws StoreError */
+  ask(request: AskRequest): Promise<AskResult>;
   /** What became of the question that this turn, or the one it resumed, asked; null: it asked none. @throws StoreError */
   resolvedFor(lane: LaneRef, turnId: TurnId): Promise<ResolvedInput | null>;
   /** Compare-and-set: the first answer counts. @throws StoreError */

@@ -55,19 +55,24 @@ export interface RunReads {
 /** One step in the life of an event. */
 export interface TimelineEntry {
   readonly at: Date;
-  readonly step: 'accepted' | 'claimed' | 'turn_ended' | 'settled' | 'delivery';
+  readonly step: 'accepted' | 'claimed' | 'turn_ended' | 'asked' | 'input_resolved' | 'settled' | 'delivery';
   /** The process that did it. */
   readonly node: BootId | null;
   /** What people call that process; null once its row is gone. */
   readonly nodeName: string | null;
   readonly turnId: TurnId | null;
   readonly attempt: number | null;
-  /** Of the turn, of the run, or of the delivery. */
-  readonly status: TurnStatus | RunStatus | DeliveryStatus | null;
+  /** Of the turn, of the run, of the delivery, or of the question. */
+  readonly status: TurnStatus | RunStatus | DeliveryStatus | InputStatus | null;
   readonly reason: TurnReason | null;
   readonly deliveryId: MessageId | null;
   readonly errorCode: string | null;
+  readonly inputId: InputId | null;
+  /** What the person was asked. */
+  readonly question: string | null;
 }
+
+type InputStatus = 'open' | 'answered' | 'expired' | 'cancelled';
 
 export interface Timeline {
   readonly run: RunRecord;

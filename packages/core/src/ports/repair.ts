@@ -25,6 +25,8 @@ export interface ClusterLoad {
   readonly eventsQueued: number;
   readonly deliveriesUnknown: number;
   readonly lanesSuspended: number;
+  /** Turns that wait for a person. */
+  readonly turnsWaiting: number;
   /** Age of the oldest reply that is not delivered and may still be; null when none is owed. */
   readonly deliveryOldestMs: number | null;
 }
@@ -68,4 +70,9 @@ export interface RepairStore {
 export interface TenantErasure {
   /** At most `rowsMax` rows of one table; `table` is `tenants` when that was the last of it. Null: nothing to do. @throws StoreError */
   step(rowsMax: number): Promise<{ readonly tenantId: TenantId; readonly table: string; readonly rows: number } | null>;
+  /**
+   * Words of conversations whose deleting was left behind: at most `rowsMax` rows of each of a few. Answers how many have
+   * more. @throws StoreError
+   */
+  conversations(rowsMax: number): Promise<number>;
 }

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { AppError, StoreError } from '../errors.ts';
 import type { AgentConfig } from '../ports/configs.ts';
+import type { AskResult } from '../ports/inputs.ts';
 import { SeededIds, silentLogger, VirtualClock } from '../testing/index.ts';
 import type { AgentCall, AgentReply, AgentRuntime } from './agent.ts';
 import { runAgent } from './run-agent.ts';
-import { RecordedStream, turnOf } from './turn.fixture.ts';
+import { noHistogram, RecordedStream, turnOf } from './turn.fixture.ts';
 import { Turns } from './turn.ts';
 import { TurnStream } from './turn-stream.ts';
 
@@ -17,6 +18,8 @@ function scene(run: AgentRuntime['run'], get: () => Promise<AgentConfig | null> 
   const ids = new SeededIds();
   const live = new RecordedStream();
   const firstTextMs: number[] = [];
+  const seen: string[] = [];
+  const asked: (AskResult | StoreError)[] = [];
   const options = {
     ...{ agents: { get }, runtimes: { echo: { run }, openai: { run } }, stream: new TurnStream(live, clock) },
     ...{
@@ -24,7 +27,21 @@ function scene(run: AgentRuntime['run'], get: () => Promise<AgentConfig | null> 
       ids,
       log: silentLogger,
       transcriptBefore: async () => [],
-      inputs: { ask: async () => 'stale' as const, resolvedFor: async () => null },
+      inputs: {
+        ask: async ({ inputId }: { readonly inputId: string }) => {
+          seen.push(`ask ${inputId}`);
+          const answer = asked.shift();
+          if (answer instanceof Error || answer === undefined) throw answer;
+          return answer;
+        },
+        resolvedFor: async () => null,
+      },
+      onAsked: () => seen.push('asked'),
+      metrics: {
+        staleFences: { inc: ({ at = '' }: Readonly<Record<string, string>> = {}) => seen.push(`stale ${at}`) },
+        toolCalls: { inc: () => seen.push('tool call') },
+        toolCallSeconds: noHistogram,
+      },
       onFirstText: (ms: number) => firstTextMs.push(ms),
     },
   };
@@ -34,7 +51,7 @@ function scene(run: AgentRuntime['run'], get: () => Promise<AgentConfig | null> 
   });
   const claimed = turnOf(1);
   turns.announce(claimed.fence.turnId);
-  return { clock, live, firstTextMs, turns, claimed, ended: turns.run(claimed) };
+  return { clock, live, firstTextMs, seen, asked, turns, claimed, ended: turns.run(claimed) };
 }
 
 const passing = () => new AppError({ code: 'agent_unreachable', message: 'away', retryable: true });
@@ -123,5 +140,28 @@ describe('an agent’s turn', () => {
     await ended;
     calls[0]?.emit('late');
     expect(live.events.map(({ type }) => type)).toEqual(['turn.started']);
+  });
+});
+
+describe('a turn that asks a person', () => {
+  const call = { callId: 'c', name: 'ask_person', body: {} };
+  const ask = { kind: 'approval', text: 'May I?', waitMs: 1_000, call } as const;
+  const busy = new StoreError({ failure: 'busy', state: '55P03', message: 'busy' });
+
+  it('asks again while the store is busy, with the same ids, and is then over', async () => {
+    const { ended, asked, seen, live, clock } = scene(async () => ({ ...reply, ask }));
+    asked.push(busy, busy, { result: 'again', seq: '9', expiresAt: new Date(5) });
+    await clock.advance(10_000);
+    expect((await ended).end).toEqual({ how: 'lost' });
+    expect(new Set(seen.slice(0, 3)).size).toBe(1);
+    expect(seen.slice(3)).toEqual(['tool call', 'asked']);
+    expect(live.events.at(-1)).toMatchObject({ type: 'input.required', seq: '9', data: { prompt: 'May I?' } });
+  });
+
+  it('asks nothing more once it was fenced off, and says so', async () => {
+    const { ended, asked, seen } = scene(async () => ({ ...reply, ask }));
+    asked.push({ result: 'stale' });
+    expect((await ended).end).toEqual({ how: 'lost' });
+    expect(seen.slice(1)).toEqual(['stale ask']);
   });
 });

@@ -2,9 +2,9 @@ import type { Clock, Ids } from '../clock.ts';
 import { AppError, type RunErrorCode, StoreError } from '../errors.ts';
 import type { InputId, MessageId } from '../ids.ts';
 import type { AgentConfig, AgentConfigs, AgentRuntimeConfig } from '../ports/configs.ts';
-import type { InputStore, Question } from '../ports/inputs.ts';
+import type { AskResult, InputStore, Question } from '../ports/inputs.ts';
 import type { ClaimedTurn } from '../ports/lane.ts';
-import type { Logger } from '../ports/runtime.ts';
+import type { Counter, Histogram, Logger } from '../ports/runtime.ts';
 import type { TranscriptEntry } from '../ports/transcripts.ts';
 import type { AgentReply, AgentRuntime } from './agent.ts';
 import type { RunningAgentTurn, TurnEnd } from './turn.ts';
@@ -20,8 +20,18 @@ export interface RunAgentOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
+  readonly metrics: AgentMetrics;
+  /** A turn has asked a person; what it said of that is stored, and may have to be sent. */
+  readonly onAsked: (turn: ClaimedTurn) => void;
   /** Told how long the agent took to its first text, milliseconds. */
   readonly onFirstText: (ms: number) => void;
+}
+
+export interface AgentMetrics {
+  /** By `at`. */
+  readonly staleFences: Counter;
+  readonly toolCalls: Counter;
+  readonly toolCallSeconds: Histogram;
 }
 
 /** A turn tries its agent this often in all, as long as no text has come. */
@@ -81,14 +91,47 @@ async function tryAgent(turn: RunningAgentTurn, config: AgentConfig, options: Ru
   }
 }
 
-/** The turn's row ends with the question: nothing is left to be written. */
-async function ask({ claimed, signal }: RunningAgentTurn, question: Question, { inputs, ids }: RunAgentOptions) {
+/**
+ * The turn's row ends with the question: nothing is left to be written. Repeated until it is answered, like a commit, for as
+ * long as the turn may run; the same ids make an earlier try, whose answer was lost, the one that counts.
+ */
+async function ask(turn: RunningAgentTurn, question: Question, options: RunAgentOptions): Promise<TurnEnd> {
+  const { claimed, signal } = turn;
+  const { clock, ids, metrics, stream } = options;
   const { lane, fence } = claimed;
-  if (!signal.aborted) {
-    const made = { inputId: ids.next() as InputId, messageId: ids.next() as MessageId };
-    await inputs.ask({ lane, fence, ...made, question });
+  const made = {
+    inputId: ids.next() as InputId,
+    messageId: ids.next() as MessageId,
+    stepId: ids.next() as MessageId,
+  };
+  const startedMs = clock.monotonicMs();
+  const asked = await untilAsked(() => options.inputs.ask({ lane, fence, ...made, question }), signal, options);
+  if (asked?.result === 'stale') metrics.staleFences.inc({ at: 'ask' });
+  if (asked === null || asked.result === 'stale') return { how: 'lost' };
+  if (question.call !== undefined) {
+    metrics.toolCalls.inc();
+    metrics.toolCallSeconds.observe((clock.monotonicMs() - startedMs) / 1000);
   }
-  return { how: 'lost' } as const;
+  stream.asked(claimed, { ...asked, inputId: made.inputId, question });
+  options.onAsked(claimed);
+  return { how: 'lost' };
+}
+
+/** Null: the turn was ended meanwhile. */
+async function untilAsked(
+  attempt: () => Promise<AskResult>,
+  signal: AbortSignal,
+  { clock, ids }: RunAgentOptions,
+): Promise<AskResult | null> {
+  for (let waitMs = RETRY_BASE_MS; !signal.aborted; waitMs = Math.min(RETRY_CAP_MS, waitMs * 2)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof StoreError) || !error.retryable) throw error;
+      await clock.sleep(waitMs * (0.5 + ids.random() / 2), signal);
+    }
+  }
+  return null;
 }
 
 function failed(code: RunErrorCode): TurnEnd {
@@ -101,6 +144,7 @@ const RUN_ERROR_CODES: ReadonlySet<string> = new Set<RunErrorCode>([
   'model_auth',
   'model_refused',
   'context_overflow',
+  'tool_loop',
   'agent_unreachable',
   'agent_bad_response',
   'agent_error',

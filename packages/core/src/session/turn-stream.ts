@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
-import { formatId, type LaneId, type MessageId } from '../ids.ts';
+import { formatId, type InputId, type LaneId, type MessageId } from '../ids.ts';
+import type { Question } from '../ports/inputs.ts';
 import type { ClaimedTurn, CommitRequest } from '../ports/lane.ts';
 import type { LiveEvent, LiveStream } from '../ports/signals.ts';
 
@@ -28,6 +29,14 @@ export interface CommittedTurn {
   readonly request: CommitRequest;
   readonly seq: string;
   readonly finishedAt: Date;
+}
+
+/** What the turn asked a person. */
+export interface AskedQuestion {
+  readonly inputId: InputId;
+  readonly question: Question;
+  readonly seq: string;
+  readonly expiresAt: Date;
 }
 
 /**
@@ -75,6 +84,15 @@ export class TurnStream {
         data: { messageId: formatId('msg', open.messageId), parts },
       });
     }
+  }
+
+  /** The turn ended with a question. */
+  asked(turn: ClaimedTurn, { inputId, question, seq, expiresAt }: AskedQuestion): void {
+    if (!this.#stream.isWatched(turn.lane)) return;
+    const { kind, text: prompt, options } = question;
+    const about = { kind, prompt, ...(options && { options }), expiresAt: expiresAt.toISOString() };
+    const data = { inputId: formatId('inp', inputId), ...about };
+    this.#publish(turn, { type: 'input.required', at: new Date(this.#clock.nowMs()).toISOString(), seq, data });
   }
 
   /** The turn ended without a commit: what is held back is worth nothing. */

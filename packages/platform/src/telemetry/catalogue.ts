@@ -59,6 +59,7 @@ export const CATALOGUE = {
     buckets: SLOW_SECONDS,
     help: 'From the acceptance of the oldest event of a turn to its claim.',
   },
+  turns_waiting_input: { type: 'gauge', help: 'Turns that wait for a person (leader only).' },
   turn_slots: { type: 'gauge', help: 'Turns that this worker may run at once.' },
   turn_slots_used: { type: 'gauge', help: 'Turn slots in use.' },
   turns_running: { type: 'gauge', help: 'Turns that run in this worker.' },
@@ -126,6 +127,12 @@ export const CATALOGUE = {
   streams_open: { type: 'gauge', labels: ['kind'], help: 'Open live streams.' },
   agent_requests_total: { type: 'counter', help: 'Calls of agents.' },
   agent_tokens_total: { type: 'counter', labels: ['direction'], help: 'Tokens that models reported.' },
+  tool_calls_total: { type: 'counter', help: 'Tool calls of models that were executed.' },
+  tool_call_duration_seconds: {
+    type: 'histogram',
+    buckets: FAST_SECONDS,
+    help: 'Time of one tool call; of a question to a person, until it was stored.',
+  },
   egress_blocked_total: {
     type: 'counter',
     labels: ['reason'],

@@ -1,5 +1,5 @@
 /** What operators and tenants configure: bodies of PUT and POST, the same objects as in `turnkeeper apply` (surface §6). */
-import { isHeaderText, KEY_PRESETS, SCOPES } from '@turnkeeper/core';
+import { AGENT_TOOLS, isHeaderText, KEY_PRESETS, SCOPES } from '@turnkeeper/core';
 import { z } from 'zod';
 import { HttpUrlSchema, InstantSchema, listOf, NameSchema, nameText, ReferenceSchema } from './fields.ts';
 
@@ -43,6 +43,9 @@ const ApiKeyText = SecretText.refine(isHeaderText, {
 const MS_MAX = 3_600_000;
 const PARTS_MAX = 1000;
 
+/** What a model may call. */
+const AgentToolsSchema = z.array(z.enum(AGENT_TOOLS)).max(16).readonly();
+
 /** Exactly the block that `runtime` names may stand beside it. */
 export const AgentBodySchema = z
   .strictObject({
@@ -56,7 +59,12 @@ export const AgentBodySchema = z
       })
       .optional(),
     openai: z
-      .strictObject({ baseUrl: HttpUrlSchema, model: nameText(128).min(1), apiKey: ApiKeyText.optional() })
+      .strictObject({
+        baseUrl: HttpUrlSchema,
+        model: nameText(128).min(1),
+        apiKey: ApiKeyText.optional(),
+        tools: AgentToolsSchema.optional(),
+      })
       .optional(),
     system: z.string().max(65_536).optional(),
     keyPolicy: KeyPolicySchema.optional(),
@@ -83,6 +91,7 @@ const OpenAiPatchSchema = z.strictObject({
   baseUrl: HttpUrlSchema.optional(),
   model: nameText(128).min(1).optional(),
   apiKey: ApiKeyText.optional(),
+  tools: AgentToolsSchema.optional(),
 });
 
 /** A merge patch (RFC 7396): what is left out stays, null takes away. Another `runtime` drops the block of the old one. */
@@ -267,7 +276,7 @@ export const AgentSchema = z.strictObject({
   version: z.int(),
   runtime: z.enum(['echo', 'openai']),
   echo: z.strictObject({ delayMs: z.int(), fail: z.int(), wordMs: z.int() }).optional(),
-  openai: z.strictObject({ baseUrl: z.string(), model: z.string() }).optional(),
+  openai: z.strictObject({ baseUrl: z.string(), model: z.string(), tools: AgentToolsSchema.optional() }).optional(),
   system: z.string().optional(),
   keyPolicy: KeyPolicySchema,
   busy: z.strictObject({ mode: z.enum(['queue']) }),

@@ -74,6 +74,9 @@ const TimelineEntrySchema = z.strictObject({
   reason: z.string().optional(),
   deliveryId: z.string().optional(),
   code: z.string().optional(),
+  /** Of the question that a turn asked a person, and its text. */
+  inputId: z.string().optional(),
+  question: z.string().optional(),
 });
 export const TimelineSchema = z.strictObject({
   eventId: z.string(),

@@ -220,6 +220,22 @@ const turns = {
   ended_at: orDefault(time),
 };
 
+const inputs = {
+  slot: int2,
+  tenant_id: uuid,
+  id: uuid,
+  lane_id: uuid,
+  turn_id: uuid,
+  kind: text,
+  prompt: json<{ readonly text?: string }>(),
+  state: orDefault(text as Column<'open' | 'answered' | 'expired' | 'cancelled'>),
+  answer: orNull(json<{ readonly text: string }>()),
+  expires_at: time,
+  created_at: orDefault(time),
+  resolved_at: orNull(time),
+  call: orNull(json<{ readonly id: string; readonly name: string }>()),
+};
+
 const audit = {
   tenant_id: uuid,
   id: uuid,
@@ -269,6 +285,7 @@ export const TABLES = {
   'tk.events': events,
   'tk.messages': messages,
   'tk.turns': turns,
+  'tk.inputs': inputs,
   'tk.audit': audit,
   'tk.workers': workers,
   'tk.partitions': partitions,

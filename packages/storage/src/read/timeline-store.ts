@@ -2,6 +2,7 @@ import {
   type BootId,
   DELIVERY_STATE,
   type EventId,
+  type InputId,
   type MessageId,
   type TenantId,
   type Timeline,
@@ -35,9 +36,11 @@ export class TimelineStore implements TimelineReads {
       if (!event) return null;
       const turns = (await run(selectTurns(this.#build, event))).reverse();
       const sends = turns.length === 0 ? [] : await run(selectSends(this.#build, event, turns));
+      const questions = turns.length === 0 ? [] : await run(selectQuestions(this.#build, event, turns));
       const entries = [
         accepted(event),
         ...turns.flatMap(turnEntries),
+        ...questions.flatMap(questionEntries),
         ...running(event),
         ...settled(event),
         ...sends.map(delivery),
@@ -93,6 +96,22 @@ function selectSends(build: QueryBuilder, event: EventRow, turns: readonly TurnR
     .where('m.dstate', 'is not', null);
 }
 
+function selectQuestions(build: QueryBuilder, event: EventRow, turns: readonly TurnRow[]) {
+  return build
+    .selectFrom('tk.inputs as i')
+    .select(['i.id', 'i.turn_id', 'i.kind', 'i.prompt', 'i.state', 'i.created_at', 'i.resolved_at'])
+    .where('i.slot', '=', event.slot)
+    .where('i.tenant_id', '=', event.tenant_id)
+    .where('i.lane_id', '=', event.lane_id)
+    .where(
+      'i.turn_id',
+      'in',
+      turns.map((turn) => turn.id),
+    );
+}
+
+type QuestionRow = RowOf<typeof selectQuestions>;
+
 function selectNames(build: QueryBuilder, boots: readonly BootId[]) {
   return build.selectFrom('tk.workers as w').select(['w.boot_id', 'w.name']).where('w.boot_id', 'in', boots);
 }
@@ -109,6 +128,8 @@ const NOTHING = {
   reason: null,
   deliveryId: null,
   errorCode: null,
+  inputId: null,
+  question: null,
 } as const;
 
 function accepted(event: EventRow): Nameless {
@@ -148,6 +169,12 @@ function settled(event: EventRow): Nameless[] {
   if (event.settled_at === null) return [];
   const { status, errorCode } = runOf(event);
   return [{ ...NOTHING, step: 'settled', at: event.settled_at, status, errorCode }];
+}
+
+function questionEntries({ id, turn_id, prompt, state, created_at, resolved_at }: QuestionRow): Nameless[] {
+  const of = { ...NOTHING, turnId: turn_id as TurnId, inputId: id as InputId };
+  const asked: Nameless = { ...of, step: 'asked', at: created_at, question: prompt.text ?? null };
+  return resolved_at === null ? [asked] : [asked, { ...of, step: 'input_resolved', at: resolved_at, status: state }];
 }
 
 function delivery(row: SendRow): Nameless {

@@ -25,6 +25,7 @@ type Entry = Timeline['data'][number];
 const SINCE_WIDTH = 10;
 const STEP_WIDTH = 34;
 const NODE_WIDTH = 24;
+const QUESTION_WIDTH = 60;
 
 /** A headline and one line per step: milliseconds since the one before, what happened, and where. */
 export function tell({ runId, sessionKey, status, data }: Timeline): string[] {
@@ -53,6 +54,10 @@ function stepOf(entry: Entry): string {
     }
     case 'turn_ended':
       return `turn ${entry.attempt ?? 1} ends ${words(entry.status)}${because}`;
+    case 'asked':
+      return `asks ${entry.inputId ?? ''}: ${shorten(entry.question ?? '', QUESTION_WIDTH)}`;
+    case 'input_resolved':
+      return `question ${words(entry.status)}`;
     case 'settled':
       return `settled ${words(entry.status)}${because}`;
     case 'delivery':

@@ -22,6 +22,7 @@ export function tenantLoad({ metrics, repair }: TenantLoadOptions): Sweep {
   const clusterQueued = metrics.gauge('events_queued');
   const unknown = metrics.gauge('deliveries_unknown');
   const suspended = metrics.gauge('lanes_suspended');
+  const waiting = metrics.gauge('turns_waiting_input');
   const oldestOwed = metrics.gauge('delivery_pending_oldest_seconds');
   return {
     name: 'tenant-load',
@@ -40,12 +41,13 @@ export function tenantLoad({ metrics, repair }: TenantLoadOptions): Sweep {
       clusterQueued.set(cluster.eventsQueued);
       unknown.set(cluster.deliveriesUnknown);
       suspended.set(cluster.lanesSuspended);
+      waiting.set(cluster.turnsWaiting);
       oldestOwed.set((cluster.deliveryOldestMs ?? 0) / 1000);
       return {};
     },
     end: () => {
       clear();
-      for (const gauge of [clusterQueued, unknown, suspended, oldestOwed]) gauge.clear();
+      for (const gauge of [clusterQueued, unknown, suspended, waiting, oldestOwed]) gauge.clear();
     },
   };
 }

@@ -163,6 +163,8 @@ function entryAnswer(entry: TimelineEntry): Timeline['data'][number] {
     ...(entry.reason === null ? {} : { reason: entry.reason }),
     ...(entry.deliveryId === null ? {} : { deliveryId: formatId('dlv', entry.deliveryId) }),
     ...(entry.errorCode === null ? {} : { code: entry.errorCode }),
+    ...(entry.inputId === null ? {} : { inputId: formatId('inp', entry.inputId) }),
+    ...(entry.question === null ? {} : { question: entry.question }),
   };
 }
 

@@ -93,8 +93,8 @@ it('asks when its text says so, replies the answer, and ends with an error when 
   const text = '[[ask 500ms What now?]]';
   const ask = { kind: 'question', text: 'What now?', waitMs: 500 };
   expect(await start({ text }).reply).toMatchObject({ text: '', ask });
-  const answered = { outcome: 'answered', answer: { text: 'go on' } } as const;
+  const answered = { outcome: 'answered', answer: { text: 'go on' }, sinceSeq: '1', asked: 1 } as const;
   expect(await start({ text, resolved: answered }).reply).toEqual({ text: 'go on', usage: null });
-  const { reply } = start({ text, resolved: { outcome: 'expired', answer: null } });
+  const { reply } = start({ text, resolved: { ...answered, outcome: 'expired', answer: null } });
   await expect(reply).rejects.toMatchObject({ code: 'input_expired', retryable: false });
 });

@@ -1,7 +1,16 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { type AgentCall, type AgentReply, type AgentRuntime, AppError, isHeaderText } from '@turnkeeper/core';
+import {
+  type AgentCall,
+  type AgentReply,
+  type AgentRuntime,
+  AppError,
+  isHeaderText,
+  type ResolvedInput,
+  type TranscriptEntry,
+} from '@turnkeeper/core';
 import type { Egress } from '@turnkeeper/platform/egress';
-import { streamText, type TextStreamPart, type ToolSet } from 'ai';
+import { isStepCount, streamText, type TextStreamPart, type ToolSet } from 'ai';
+import { ASK_PERSON, ASK_PERSON_TOOLS, askPersonCallOf, questionOf } from './ask-person.ts';
 import { modelFailure, modelRefused } from './model-failure.ts';
 import { modelMessages } from './model-history.ts';
 
@@ -14,20 +23,25 @@ export interface OpenAiOptions {
 }
 
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+/** Requests of one try: a model that calls what does not exist, or wrongly, is told so and may do better. */
+const STEPS_MAX = 4;
+/** Questions of one run; after them the model has to do without. */
+const QUESTIONS_MAX = 20;
 
 /**
- * Any endpoint that speaks OpenAI's chat completions, through the guarded way out of its tenant. One request per try:
- * failures that may pass are marked `retryable`, and whoever runs the turn decides.
+ * Any endpoint that speaks OpenAI's chat completions, through the guarded way out of its tenant. One request per try, but for
+ * tool calls that are none: failures that may pass are marked `retryable`, and whoever runs the turn decides.
  */
 export function openAiRuntime(options: OpenAiOptions): AgentRuntime {
   return { run: (call) => ask(call, options) };
 }
 
 async function ask(call: AgentCall, { egress, historyMax, turnMsMax }: OpenAiOptions): Promise<AgentReply> {
-  const { config, turn, signal } = call;
+  const { config, signal } = call;
   const { runtime, system } = config;
   if (runtime.kind !== 'openai') throw new AppError({ code: 'internal', message: 'not the settings of a model' });
-  const messages = modelMessages([...(await call.history()), ...entriesOf(turn)], historyMax);
+  const asked = await call.input();
+  const messages = modelMessages(await entriesFor(call, asked), historyMax);
   const apiKey = await config.secret('apiKey');
   if (apiKey !== null && !isHeaderText(apiKey)) {
     const message = "The agent's `apiKey` cannot be sent as a header: set it anew.";
@@ -55,6 +69,10 @@ async function ask(call: AgentCall, { egress, historyMax, turnMsMax }: OpenAiOpt
       model: provider(runtime.model),
       messages,
       ...(system !== null && { instructions: system }),
+      ...(runtime.tools.includes(ASK_PERSON) && {
+        ...{ tools: ASK_PERSON_TOOLS, stopWhen: isStepCount(STEPS_MAX) },
+        toolChoice: (asked?.asked ?? 0) < QUESTIONS_MAX ? ('auto' as const) : ('none' as const),
+      }),
       maxRetries: 0,
       abortSignal: AbortSignal.any([signal, request.signal]),
       // its default prints the error, and that may quote the conversation
@@ -72,24 +90,41 @@ async function ask(call: AgentCall, { egress, historyMax, turnMsMax }: OpenAiOpt
   }
 }
 
-function entriesOf({ events, seq }: AgentCall['turn']) {
-  return events.map(({ body }) => ({ seq, role: 'user' as const, body }));
+/**
+ * What the model is given: the session, the turn's messages, and behind them the calls and results of the turns that this
+ * one goes on from, which the session already holds.
+ */
+async function entriesFor(
+  { turn, history }: AgentCall,
+  asked: ResolvedInput | null,
+): Promise<readonly TranscriptEntry[]> {
+  const { events, seq } = turn;
+  const taken = events.map(({ body }) => ({ seq, role: 'user' as const, body }));
+  const entries = await history();
+  const sinceSeq = asked === null ? null : BigInt(asked.sinceSeq);
+  const isOlder = (entry: TranscriptEntry) => sinceSeq === null || BigInt(entry.seq) < sinceSeq;
+  return [...entries.filter(isOlder), ...taken, ...entries.filter((entry) => !isOlder(entry))];
 }
 
 async function read(stream: AsyncIterable<TextStreamPart<ToolSet>>, emit: AgentCall['emit']): Promise<AgentReply> {
   let text = '';
   let usage: AgentReply['usage'] = null;
+  let question: ReturnType<typeof askPersonCallOf> = null;
   for await (const part of stream) {
     if (part.type === 'text-delta') {
       text += part.text;
       emit(part.text);
-    } else if (part.type === 'reasoning-delta') {
+    } else if (part.type === 'reasoning-delta' || part.type === 'tool-input-delta') {
       // nothing to show, but a sign of life
       emit('');
+    } else if (part.type === 'tool-call') {
+      // of several questions at once the first counts: the model may ask the next when it has the answer
+      question ??= askPersonCallOf(part);
     } else if (part.type === 'error') {
       throw part.error;
     } else if (part.type === 'finish') {
       if (part.finishReason === 'content-filter') throw modelRefused();
+      if (part.finishReason === 'tool-calls' && question === null) throw new AppError(TOOL_LOOP);
       const { inputTokens, outputTokens } = part.totalUsage;
       usage = {
         ...(inputTokens !== undefined && { inputTokens }),
@@ -97,5 +132,10 @@ async function read(stream: AsyncIterable<TextStreamPart<ToolSet>>, emit: AgentC
       };
     }
   }
-  return { text, usage };
+  return question === null ? { text, usage } : { text: '', usage, ask: questionOf(question, text) };
 }
+
+const TOOL_LOOP = {
+  code: 'tool_loop',
+  message: 'The model called tools that do not exist, or called them wrongly, again and again.',
+} as const;

@@ -92,7 +92,9 @@ export class TranscriptCache {
     const { laneId } = turn.lane;
     const warm = this.#lanes.peek(laneId);
     if (warm === undefined) return;
+    // what goes on stands where its first turn began, and the steps of that turn behind it
     const isWhole =
+      turn.resumeOf === null &&
       warm.sessionId === turn.sessionId &&
       warm.throughSeq === BigInt(turn.seq) - 1n &&
       BigInt(seq) === BigInt(turn.seq) + 1n;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FakeRequest, type FakeServer, sendJson, startFakeServer } from './http-server.ts';
@@ -8,6 +9,7 @@ import { type FakeRequest, type FakeServer, sendJson, startFakeServer } from './
  * `POST /v1/chat/completions` (stream or not) answers `echo: <last user text>`, word by word.
  * Scripted by text: marks in the last user message, each used once per request:
  *   `[[delay MS]]` before the first token · `[[gap MS]]` between words · `[[say TEXT]]` the whole answer ·
+ *   `[[tool NAME {JSON}]]` a call of that tool, but after its result: `result: <it>` ·
  *   `[[status N]]` an error with that status · `[[cut N]]` connection cut after N words · `[[hang]]` never answers.
  * Scripted by command: `POST /control {"next":[{status?, retryAfter?, delayMs?, gapMs?, say?, cutAfter?, hang?}]}`: the next
  * requests take these steps, in order, before any mark is looked at.
@@ -26,6 +28,7 @@ export interface CompletionStep {
   readonly say?: string;
   readonly cutAfter?: number;
   readonly hang?: boolean;
+  readonly tool?: { readonly name: string; readonly input: string };
 }
 
 export interface SeenCompletion {
@@ -52,7 +55,9 @@ export async function startFakeOpenAi(port = 0): Promise<FakeOpenAi> {
       messages: body.messages,
     });
     const text = lastUserText(body.messages);
-    await complete(response, steps.shift() ?? marksOf(text), { text, stream: body.stream === true, model: body.model });
+    const last = body.messages.at(-1);
+    const marks = last?.role === 'tool' ? { say: `result: ${last.content}` } : marksOf(text);
+    await complete(response, steps.shift() ?? marks, { text, stream: body.stream === true, model: body.model });
   }, port);
   return { ...server, requests, script: (...next) => steps.push(...next) };
 }
@@ -103,6 +108,14 @@ async function complete(
     response.write(
       `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [choice], ...extra })}\n\n`,
     );
+  if (step.tool !== undefined) {
+    const call = { index: 0, id: `call_${randomUUID()}`, type: 'function' };
+    const named = { ...call, function: { name: step.tool.name, arguments: step.tool.input } };
+    chunk({ index: 0, delta: { role: 'assistant', content: null, tool_calls: [named] }, finish_reason: null });
+    chunk({ index: 0, delta: {}, finish_reason: 'tool_calls' }, { usage });
+    response.end('data: [DONE]\n\n');
+    return;
+  }
   const words = answer.split(/(?<= )/);
   for (const [i, word] of words.entries()) {
     if (step.cutAfter === i) {
@@ -136,6 +149,12 @@ function marksOf(text: string): CompletionStep {
     say: mark('say'),
     cutAfter: number('cut'),
     hang: text.includes('[[hang]]') || undefined,
+    tool: toolOf(text),
   };
   return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
+}
+
+function toolOf(text: string): CompletionStep['tool'] {
+  const [, name, input] = /\[\[tool (\w+) (\{.*\})\]\]/s.exec(text) ?? [];
+  return name === undefined || input === undefined ? undefined : { name, input };
 }
