@@ -10,7 +10,9 @@ import type {
   TenantId,
 } from '@turnkeeper/core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { call } from './columns.ts';
 import { checkInvariants } from './invariants.ts';
+import { PostgresTenantErasure } from './tenant-erasure.ts';
 import { claimOf, freshId, openStage, type Stage, type StageLane } from './testing/stage.ts';
 
 let stage: Stage;
@@ -220,6 +222,23 @@ describe('erase', () => {
     await stage.send(lane, 'again');
     expect((await stage.claim(worker, lane)).sessionId).not.toBe(turn.sessionId);
   });
+});
+
+test('an erasing that its node left behind is gone on with, a few rows at a time', async () => {
+  const { lane } = await laneWith('a secret', 'b secret', 'c secret');
+  for (let turn = 0; turn < 3; turn++) await stage.commit(worker, await stage.claim(worker, lane));
+  const asked = [tenant, lane.slot, lane.laneId, null, 'erase', freshId(), null, null, null, null];
+  await stage.engine.query(call('control', 10), asked);
+  const erasure = new PostgresTenantErasure(stage.sweep);
+  const counts = [];
+  do counts.push(await erasure.conversations(1));
+  while (counts.at(-1) !== 0);
+  expect(counts.length).toBeGreaterThan(3);
+  const words = await stage.rows(
+    "select body from (select body, lane_id from tk.events union all select body, lane_id from tk.messages) x where lane_id = $1 and body::text like '%secret%'",
+    [lane.laneId],
+  );
+  expect(words).toEqual([]);
 });
 
 describe('outbound', () => {

@@ -1,4 +1,4 @@
-import type { AccountId, BootId, EventId, TenantId } from '@turnkeeper/core';
+import type { AccountId, BootId, EventId, SessionId, TenantId } from '@turnkeeper/core';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { claimOf, freshId, message, openStage, type Stage, type StageLane } from './testing/stage.ts';
 
@@ -256,7 +256,10 @@ test('the load of every tenant is measured without what runs, and a tenant with 
   const owed = { kind: 'send', accountId: freshId<AccountId>(), sendNow: false } as const;
   await stage.commit(worker, await stage.claim(worker, small), { owed });
   await stage.repair.measureLoad(10);
-  await stage.rows('update tk.lanes set suspended = true, resumes = 3 where tenant_id = $1 and id = $2', [other, lane.laneId]);
+  await stage.rows('update tk.lanes set suspended = true, resumes = 3 where tenant_id = $1 and id = $2', [
+    other,
+    lane.laneId,
+  ]);
   expect(await stage.repair.measureCluster()).toMatchObject({
     ...{ eventsQueued: 2, deliveryOldestMs: expect.any(Number), lanesSuspended: 1 },
   });
@@ -319,6 +322,34 @@ test('a lane goes when it has been idle for as long and nothing of it is left, n
     .toBe(1);
   expect(await stage.rows('select id from tk.lanes')).toEqual([{ id: kept?.laneId }]);
   expect(await stage.rows('select lane_id from tk.sessions')).toEqual([{ lane_id: kept?.laneId }]);
+});
+
+test('a suspended lane goes with its marks and comes back as a new one; a session that ended goes when what it held has', async () => {
+  const worker = await stage.worker();
+  const limits = { settledDays: 30, dedupeDays: 8, batch: 100 };
+  const control = (lane: StageLane, command: 'archive' | 'reset') =>
+    stage.control.control({ lane, sessionId: null, command, newSessionId: freshId<SessionId>(), dedupe: null });
+  const [gone, living] = [await laneWith('x'), await laneWith('y')];
+  for (const lane of [gone, living]) await stage.commit(worker, await stage.claim(worker, lane));
+  await control(gone, 'archive');
+  await control(living, 'reset');
+  await stage.rows("update tk.lanes set last_activity_at = now() - interval '40 days' where id = $1", [gone.laneId]);
+  await stage.rows("update tk.sessions set ended_at = now() - interval '32 days' where ended_at is not null");
+  for (const table of ['events', 'messages', 'turns'])
+    await stage.rows(`delete from tk.${table} where lane_id = $1`, [gone.laneId]);
+  const left = () => stage.rows('select id from tk.lanes where id = $1', [gone.laneId]);
+  await expect
+    .poll(async () => [await stage.repair.deleteExpired(limits), (await left()).length][1], {
+      timeout: 20_000,
+      interval: 0,
+    })
+    .toBe(0);
+  expect(
+    await stage.rows('select lane_id from tk.sessions where lane_id in ($1, $2)', [gone.laneId, living.laneId]),
+  ).toEqual([{ lane_id: living.laneId }]);
+  await stage.send(gone, 'again');
+  await stage.commit(worker, await stage.claim(worker, gone));
+  expect(await control(gone, 'archive')).toMatchObject({ result: 'done', seq: '3' });
 });
 
 test('commits that a worker was refused after its death are counted once, by whoever leads', async () => {

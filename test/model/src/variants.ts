@@ -39,9 +39,11 @@ interface Budget {
   readonly HAND?: number;
   /** A claim is committed and its answer lost. */
   readonly CLAIMLOST?: number;
+  /** A turn asks a person. */
+  readonly ASKS?: number;
 }
 
-const NO_FAULTS = { FAILS: 0, PGC: 0, RED: 0, LOST: 0, STOPS: 0, HAND: 0, CLAIMLOST: 0 };
+const NO_FAULTS = { FAILS: 0, PGC: 0, RED: 0, LOST: 0, STOPS: 0, HAND: 0, CLAIMLOST: 0, ASKS: 0 };
 
 /** Small enough for every run of the tests: the quick configurations hold, every broken variant is caught. */
 export const SHORT: readonly Variant[] = [
@@ -68,6 +70,11 @@ export const SHORT: readonly Variant[] = [
   lane('two leaders without compare-and-set', { FAILS: 1 }, 'two resumes', ['RESUME_NOCAS']),
   lane('a crash without the scan', { FAILS: 1 }, 'stranded', ['NOSWEEP']),
   lane('nobody asks for turns that no worker knows', { CLAIMLOST: 1 }, 'stranded', ['NO_POLL']),
+  lane('a question, with its wake-up lost', { ASKS: 1, LOST: 1 }, 'holds'),
+  lane('a question, a stop, a hand-over', { ASKS: 1, STOPS: 1, HAND: 1 }, 'holds'),
+  lane('two questions, wake-ups alone', { ASKS: 2, HAND: 1 }, 'holds', ['NOSWEEP']),
+  lane('claim takes a lane that waits for a person', { ASKS: 1 }, 'order', ['CLAIM_WAITING']),
+  lane('two answers without compare-and-set', { ASKS: 1 }, 'two resumes', ['ANSWER_NOCAS']),
   accept('two ingresses', 'holds'),
   accept('the next after the answer', 'holds', ['SEQ']),
   accept('pipelined on one socket', 'holds', ['PIPE']),
@@ -100,8 +107,11 @@ export const LONG: readonly Variant[] = [
   lane('a lost claim, a stop, a hand-over', { CLAIMLOST: 1, STOPS: 1, HAND: 1 }, 'holds'),
   lane('a lost claim, a Redis flush, a hand-over', { CLAIMLOST: 1, RED: 1, HAND: 1 }, 'holds'),
   lane('two crashes: the resume of a resume', { FAILS: 2 }, 'holds'),
+  lane('a question and a crash', { ASKS: 1, FAILS: 1 }, 'holds'),
+  lane('a question, a Redis flush, a Postgres crash', { ASKS: 1, RED: 1, PGC: 1 }, 'holds'),
   lane('3 events, a crash and a stop', { FAILS: 1, STOPS: 1 }, 'holds', [], { NE: 3 }),
   { ...lane('every event ends, after a crash', { FAILS: 1, LOST: 1 }, 'holds'), liveness: true },
+  { ...lane('every event ends, with a question', { ASKS: 1, LOST: 1, HAND: 1 }, 'holds'), liveness: true },
   { ...lane('every event ends, other faults', { PGC: 1, RED: 1, STOPS: 1, HAND: 1 }, 'holds'), liveness: true },
 ];
 
