@@ -69,7 +69,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * The events of a run as they come
+         * The events of a run, from its beginning or a cursor on to its end
          * @description Needs the scope `runs:read`.
          */
         readonly get: operations["streamRun"];
@@ -617,6 +617,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly stream?: "true" | "false";
+                readonly types?: string;
+                readonly deltas?: "true" | "false";
+                readonly tools?: "none" | "names" | "full";
             };
             readonly header?: {
                 readonly "Idempotency-Key"?: string;
@@ -797,8 +800,17 @@ export interface operations {
     };
     readonly streamRun: {
         readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
+            readonly query?: {
+                readonly after?: string;
+                readonly seq?: string;
+                readonly lastSeq?: string;
+                readonly types?: string;
+                readonly deltas?: "true" | "false";
+                readonly tools?: "none" | "names" | "full";
+            };
+            readonly header?: {
+                readonly "Last-Event-ID"?: string;
+            };
             readonly path: {
                 readonly id: string;
             };
@@ -1158,13 +1170,15 @@ export interface operations {
                 readonly after?: string;
                 readonly seq?: string;
                 readonly lastSeq?: string;
-                readonly agentId?: string;
-                readonly ticket?: string;
                 readonly types?: string;
                 readonly deltas?: "true" | "false";
                 readonly tools?: "none" | "names" | "full";
+                readonly agentId?: string;
+                readonly ticket?: string;
             };
-            readonly header?: never;
+            readonly header?: {
+                readonly "Last-Event-ID"?: string;
+            };
             readonly path: {
                 readonly session: string;
             };
