@@ -9,7 +9,7 @@ export { type DatabaseReport, inspectDatabase } from './inspect.ts';
 export { PostgresIntakeStore } from './intake-store.ts';
 export { checkInvariants, type Violation } from './invariants.ts';
 export { PostgresLaneStore } from './lane-store.ts';
-export { openConfigs } from './lookup/configs.ts';
+export { CONFIG_STALE_MS, openConfigs } from './lookup/configs.ts';
 export { migrate, SCHEMA_RANGE } from './migrate.ts';
 export { PostgresOwnershipStore } from './ownership-store.ts';
 export { ClusterStore } from './read/cluster-store.ts';

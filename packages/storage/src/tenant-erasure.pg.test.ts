@@ -32,9 +32,9 @@ test('a deleted tenant leaves its receipt and nothing else; others keep everythi
   const parts = { keys: [keyDraft('k')], agents: [echoAgent('main')], accounts: [hookAccount('a')] };
   const [gone, stays] = [await stage.tenant('gone', parts), await stage.tenant('stays', parts)];
   const database = openDatabase({ url: stage.fresh.url, role: 'tk_sweep', poolMax: 2, applicationName: 'test' });
-  const asked = await stage.operator.deleteTenant('gone', ACTOR);
+  const asked = await stage.operator.deleteTenant('gone', { actor: ACTOR });
   expect(asked).toMatchObject({ tenantId: gone, name: 'gone', requestedBy: ACTOR, finishedAt: null });
-  expect(await stage.operator.deleteTenant('gone', 'operator:late')).toEqual(asked);
+  expect(await stage.operator.deleteTenant('gone', { actor: 'operator:late' })).toEqual(asked);
   await expect(stage.tenant('gone')).rejects.toMatchObject({ code: 'cannot_change' });
 
   expect(await new PostgresTenantErasure(database, 60_000).step(10)).toBeNull();

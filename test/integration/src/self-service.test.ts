@@ -1,4 +1,8 @@
-/** Tenants manage their agents, accounts and keys, over HTTP on real stores and workers. */
+/**
+ * Tenants manage their agents, accounts and keys, over HTTP on real stores and workers. That a change is seen here says it
+ * is live without a restart; that it takes at most 5 s is shown on a clock that no load slows, in `open-streams.test.ts`
+ * and `fresh-cache.test.ts`.
+ */
 import { createHmac, randomBytes } from 'node:crypto';
 import { type Database, openDatabase } from '@turnkeeper/storage';
 import { type ApiInit, type Cluster, startCluster, until } from '@turnkeeper/test-harness';
@@ -108,7 +112,6 @@ describe('agents', () => {
     const running = (await ask(cluster.ingress[0])).json.runId;
     await until('it is so', async () => (await send('GET', `/v1/runs/${running}`)).json.status === 'running');
     await send('PATCH', `/v1/agents/${name}`, { body: { echo: { delayMs: 0 } } });
-    const changedAt = Date.now();
     await until('it is so', async () => (await send('GET', `/v1/runs/${running}`)).json.status === 'ok');
     const versions = async () =>
       (
@@ -125,7 +128,6 @@ describe('agents', () => {
       await ask();
       return (await versions()).includes(2);
     });
-    expect(Date.now() - changedAt).toBeLessThan(10_000);
   });
 });
 
@@ -161,12 +163,10 @@ describe('keys', () => {
     expect([shown.json.secret, shown.json.preset]).toEqual([undefined, 'developer']);
     await until('it is so', async () => (await send('GET', `/v1/keys/${made.json.id}`)).json.lastUsedAt !== undefined);
     expect((await send('DELETE', `/v1/keys/${name}`)).status).toBe(204);
-    const revokedAt = Date.now();
     await until('it is so', async () => {
       const { json } = await cluster.api('/v1/agents', { key, node: second() });
       return json.code === 'key_revoked';
     });
-    expect(Date.now() - revokedAt).toBeLessThan(6_000);
     expect((await send('POST', '/v1/keys', { body: { name, preset: 'viewer' } })).json.code).toBe('cannot_change');
     expect((await send('PATCH', `/v1/keys/${name}`, { body: { preset: 'viewer' } })).json.code).toBe('cannot_change');
   });
@@ -183,10 +183,8 @@ describe('keys', () => {
     const url = `${cluster.ingress[0]?.url}/v1/runs/${sent.json.runId}/events`;
     const stream = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
     expect(stream.status).toBe(200);
-    const revokedAt = Date.now();
     await send('DELETE', `/v1/keys/${made.json.id}`);
     await stream.text();
-    expect(Date.now() - revokedAt).toBeLessThan(12_000);
   });
 
   test('never hand on more than they have, change by patch, and need keys:write', async () => {
@@ -285,6 +283,65 @@ describe('a tenant', () => {
       async () => (await send('GET', `/v1/runs/${second}`, { key })).json.status === 'ok',
       30_000,
     );
+  });
+
+  test('ends its open streams when it is suspended', async () => {
+    const { name, key } = await newTenant();
+    const slow = { name: 'slow', runtime: 'echo', echo: { delayMs: 60_000 } };
+    await send('POST', '/v1/agents', { key, body: slow });
+    await send('POST', '/v1/messages', { key, body: { sessionKey: 'k', agentId: 'slow', text: 'hi' } });
+    const stream = await fetch(`${second().url}/v1/sessions/k/events`, { headers: { authorization: `Bearer ${key}` } });
+    expect(stream.status).toBe(200);
+    await operate('PATCH', `/admin/v1/tenants/${name}`, { body: { status: 'suspended' } });
+    expect(await stream.text()).toContain('"reason":"revoked"');
+  });
+
+  test('whose account is deleted takes nothing more through it, on any node', async () => {
+    const { name, key } = await newTenant();
+    const hooked = async (id: string) => {
+      const body = JSON.stringify({ text: id });
+      const signature = createHmac('sha256', 'hook-secret').update(body).digest('hex');
+      const headers = { 'content-type': 'application/json', 'x-signature': signature, 'x-id': id };
+      return (await fetch(`${second().url}/hooks/${name}.in`, { method: 'POST', body, headers })).status;
+    };
+    expect(await hooked('before')).toBe(202);
+    expect((await send('DELETE', '/v1/accounts/in', { key })).status).toBe(204);
+    let tried = 0;
+    await until('the hook is unknown', async () => (await hooked(`after-${tried++}`)) === 404);
+  });
+
+  test('has versions: whoever changes or deletes it may say which one was seen', async () => {
+    const { name } = await newTenant();
+    const path = `/admin/v1/tenants/${name}`;
+    expect((await operate('GET', path)).headers.get('etag')).toBe('"1"');
+    const patch = (timeZone: string, tag: string) =>
+      operate('PATCH', path, { body: { timeZone }, headers: ifMatch(tag) });
+    const first = await patch('Europe/Berlin', '"1"');
+    expect([first.status, first.headers.get('etag'), first.json.version]).toEqual([200, '"2"', 2]);
+    expect((await patch('UTC', '"1"')).json.code).toBe('version_conflict');
+    const late = await operate('PUT', path, { body: { timeZone: 'UTC' }, headers: ifMatch('"1"') });
+    expect([late.status, late.json.code]).toEqual([412, 'version_conflict']);
+    // its parts have versions of their own
+    const agents = [{ name: 'main', runtime: 'echo', system: 's' }];
+    expect((await operate('PUT', path, { body: { agents }, headers: ifMatch('"2"') })).status).toBe(200);
+    const absent = `/admin/v1/tenants/${newName('absent')}`;
+    expect((await operate('PUT', absent, { body: {}, headers: ifMatch('"1"') })).status).toBe(412);
+    expect((await operate('GET', absent)).status).toBe(404);
+    expect((await operate('DELETE', path, { headers: ifMatch('"1"') })).json.code).toBe('version_conflict');
+    expect((await operate('GET', path)).json).toMatchObject({ status: 'active' });
+  });
+
+  test('loses no change of its limits to another made at once', async () => {
+    const { name } = await newTenant();
+    const limits = [{ turnSlots: 5 }, { queuedPerLane: 7 }, { ratePerSecond: 9 }];
+    const path = `/admin/v1/tenants/${name}`;
+    const made = await Promise.all(limits.map((one) => operate('PATCH', path, { body: { limits: one } })));
+    expect(made.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await operate('GET', path)).json.limits).toMatchObject({
+      turnSlots: 5,
+      queuedPerLane: 7,
+      ratePerSecond: 9,
+    });
   });
 
   test('that is deleted is gone with all it had, and its receipt stays', async () => {

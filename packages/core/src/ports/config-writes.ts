@@ -60,7 +60,10 @@ interface Stamps {
   readonly updatedAt: Date;
 }
 
-export interface TenantRow extends TenantConfig, Stamps {}
+export interface TenantRow extends TenantConfig, Stamps {
+  /** Counts changes of the tenant's own fields; its parts count theirs. */
+  readonly version: number;
+}
 
 export interface AgentRow extends Stamps {
   readonly agentId: AgentId;
@@ -172,6 +175,8 @@ export interface PutTenantOptions {
   readonly dryRun?: boolean;
   /** Lists whose other members go: agents and accounts are deleted, keys are revoked. */
   readonly prune?: readonly ('keys' | 'agents' | 'accounts')[];
+  /** As of `WriteOptions`, about the tenant's own row; a tenant that is not there has none of them. */
+  readonly ifVersions?: readonly number[] | undefined;
 }
 
 /** The deletion of a tenant: what was asked, and what was done when it is finished. */
@@ -205,7 +210,7 @@ export interface OperatorWrites {
    * Ends a tenant: from now on it is `deleting`, its keys and hooks work no more, and the leader deletes all it has.
    * Again: the same receipt. Null: not there.
    */
-  deleteTenant(reference: string, actor: Actor): Promise<DeletionReceipt | null>;
+  deleteTenant(reference: string, options: WriteOptions): Promise<DeletionReceipt | null>;
   /** By public id, also when nothing else is left; by name the newest deletion. */
   getReceipt(reference: string): Promise<DeletionReceipt | null>;
 }

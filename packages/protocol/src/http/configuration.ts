@@ -253,6 +253,7 @@ export const TenantSchema = z.strictObject({
     queuedPerTenant: z.int(),
   }),
   timeZone: z.string(),
+  version: z.int(),
   ...stamps,
 });
 export type Tenant = z.infer<typeof TenantSchema>;

@@ -1,7 +1,7 @@
 import { AppError, type DeletionReceipt, type Reference, type TenantId } from '@turnkeeper/core';
 import { sql } from 'kysely';
 import type { QueryBuilder, RowOf } from '../read/queries.ts';
-import { audited, type ChangeContext, vanished } from './change.ts';
+import { audited, type ChangeContext, checkVersion, vanished } from './change.ts';
 import { selectTenants } from './tenants.ts';
 
 /** Receipts outlive their tenants, so a name may have several: the newest first. */
@@ -29,13 +29,14 @@ export function receiptOf(row: Row): DeletionReceipt {
 
 /** Marks the tenant and writes the receipt; the leader does the rest. */
 export async function beginDeletion(
-  context: Pick<ChangeContext, 'run' | 'build' | 'ids' | 'tenantId' | 'actor'>,
+  context: Pick<ChangeContext, 'run' | 'build' | 'ids' | 'tenantId' | 'actor' | 'ifVersions'>,
 ): Promise<DeletionReceipt> {
   const { run, build, tenantId, actor } = context;
   const [tenant] = await run(selectTenants(build).where('t.id', '=', tenantId).forUpdate());
   if (!tenant) throw new AppError({ code: 'not_found', message: 'no such tenant' });
   if (tenant.status !== 'deleting') {
     const { name, version } = tenant;
+    checkVersion(context, version);
     await run(build.insertInto('tk.deletions').values({ id: tenantId, name, requested_by: actor }));
     const change = { status: 'deleting', version: version + 1, updated_at: sql<Date>`now()` } as const;
     await run(build.updateTable('tk.tenants').set(change).where('id', '=', tenantId));

@@ -1,5 +1,4 @@
 import {
-  type Actor,
   type ConfigChange,
   type DeletionReceipt,
   encodeCursor,
@@ -94,12 +93,14 @@ export class OperatorConfigStore implements OperatorWrites {
     return row ? tenantOf(row) : null;
   }
 
-  async deleteTenant(reference: string, actor: Actor): Promise<DeletionReceipt | null> {
+  async deleteTenant(reference: string, { actor, ifVersions }: WriteOptions): Promise<DeletionReceipt | null> {
     const tenant = await this.getTenant(reference);
     if (tenant === null) return null;
     const { database, ids } = this.#options;
     const { tenantId } = tenant;
-    return asTenant(database, tenantId, (run) => beginDeletion({ run, build: this.#build, ids, tenantId, actor }));
+    return asTenant(database, tenantId, (run) =>
+      beginDeletion({ run, build: this.#build, ids, tenantId, actor, ifVersions }),
+    );
   }
 
   async getReceipt(reference: string): Promise<DeletionReceipt | null> {
@@ -124,11 +125,12 @@ export class OperatorConfigStore implements OperatorWrites {
 
   /** In this order: accounts name agents. */
   async #putParts(
-    context: ChangeContext,
+    ofTenant: ChangeContext,
     draft: TenantDraft,
     { prune = [], dryRun = false }: PutTenantOptions,
   ): ReturnType<OperatorWrites['putTenant']> {
-    const { row, change } = await changeTenant(context, draft);
+    const { row, change } = await changeTenant(ofTenant, draft);
+    const context = { ...ofTenant, ifVersions: undefined };
     const changes: ConfigChange[] = [change];
     const tokens = new Map<string, string>();
     for (const [i, key] of draft.keys.entries()) {

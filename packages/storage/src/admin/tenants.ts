@@ -9,7 +9,7 @@ import {
 } from '@turnkeeper/core';
 import { sql } from 'kysely';
 import type { QueryBuilder, RowOf } from '../read/queries.ts';
-import { audited, type ChangeContext, vanished } from './change.ts';
+import { audited, type ChangeContext, checkVersion, vanished } from './change.ts';
 
 export function selectTenants(build: QueryBuilder) {
   return build
@@ -27,6 +27,7 @@ export function tenantOf(row: Row): TenantRow {
     status: row.status,
     limits: completeLimits(row.limits),
     timeZone: row.time_zone,
+    version: row.version,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
@@ -53,6 +54,7 @@ export async function changeTenant(
     throw new AppError({ code: 'cannot_change', message: 'The tenant is being deleted. Its name is free afterwards.' });
   }
   const isNew = known.version === 0;
+  checkVersion(context, known.version);
   const before = { status: known.status, limits: completeLimits(known.limits), timeZone: known.time_zone };
   const { status, limits, timeZone } = draft;
   const wanted = {

@@ -40,7 +40,8 @@ export interface Configs {
   readonly webChats: WebChatAccounts;
 }
 
-const STALE_MS = 5_000;
+/** Nothing that a process serves by is older: with what open streams wait between two looks it stays below 5 s. */
+export const CONFIG_STALE_MS = 2_500;
 const MISSING_MS = 1_000;
 const ENTRIES_MAX = 20_000;
 /** Pools have more connections than this: what is known is read on the others. */
@@ -50,7 +51,7 @@ const MISS_WAIT_MS = 2_000;
 const NOTE_EVERY_MS = 60_000;
 
 /**
- * Configuration for processes that serve: read through caches, at most 5 s old, each bounded. What does not exist is
+ * Configuration for processes that serve: read through caches, at most 2.5 s old, each bounded. What does not exist is
  * remembered for a second, and names that are not known here take two connections at most, so that whoever makes
  * names up does not keep the known from being read again.
  */
@@ -62,7 +63,7 @@ export function openConfigs(options: ConfigsOptions): Configs {
   const cache = <Key extends string, Value>(load: (key: Key) => Promise<Value | null>) =>
     new FreshCache<Key, Value>({
       clock,
-      staleMs: STALE_MS,
+      staleMs: CONFIG_STALE_MS,
       missingMs: MISSING_MS,
       entriesMax,
       missGate,

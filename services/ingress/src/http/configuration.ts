@@ -98,8 +98,9 @@ export async function keptSecrets(
 }
 
 export function tenantAnswer(row: TenantRow): Tenant {
-  const { tenantId, name, status, limits, timeZone } = row;
-  return { id: formatId('ten', tenantId), name, status, limits: { ...limits }, timeZone, ...stampsOf(row) };
+  const { tenantId, name, status, limits, timeZone, version } = row;
+  const id = formatId('ten', tenantId);
+  return { id, name, status, limits: { ...limits }, timeZone, version, ...stampsOf(row) };
 }
 
 export function agentAnswer(row: AgentRow): Agent {

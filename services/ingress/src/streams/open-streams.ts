@@ -38,7 +38,8 @@ interface Entry {
 }
 
 const HEARTBEAT_MS = 15_000;
-const RECHECK_MS = 2_000;
+/** Between two looks at the keys of open streams. */
+export const RECHECK_MS = 2_000;
 const LIFETIME_MS = 55 * 60_000;
 const LIFETIME_JITTER = 0.1;
 /** Hints to reconnect are spread over this, so that a drained node's readers do not all come at once. */

@@ -19,6 +19,7 @@ import {
 } from '../configuration.ts';
 import { found, NoQuerySchema, PageQuerySchema, pageAnswer, withName } from '../pages.ts';
 import { parseBody, parseQuery } from '../requests.ts';
+import { changingFrom, ifVersions, tag } from '../versions.ts';
 import { type AdminParts, actorOf } from './admin-parts.ts';
 
 const NamedTenantSchema = TenantBodySchema.safeExtend({ name: NameSchema });
@@ -42,19 +43,25 @@ export function registerTenants(app: FastifyInstance, parts: AdminParts): void {
       actor: await actorOf(request, parts),
       dryRun: dryRun === 'true',
       prune: prune === 'true' ? LISTS.filter((list) => body[list] !== undefined) : [],
+      ifVersions: ifVersions(request),
     });
     reply.code(changes[0]?.result === 'created' ? 201 : 200);
+    // what a dry run says is not there
+    if (dryRun !== 'true') tag(reply, row);
     const told = changes.map((change) =>
       changeAnswer(change, change.kind === 'key' ? tokens.get(change.name) : undefined),
     );
     return { ...tenantAnswer(row), changes: told };
   });
-  app.patch<ByTenant>('/admin/v1/tenants/:tenant', async (request) => {
+  app.patch<ByTenant>('/admin/v1/tenants/:tenant', async (request, reply) => {
     parseQuery(NoQuerySchema, request.query);
     const patch = parseBody(TenantPatchSchema, request.body);
-    const known = found(await operator.getTenant(request.params.tenant), 'not_found', 'tenant');
     const actor = await actorOf(request, parts);
-    const { row, changes } = await operator.putTenant(patchedTenant(known, patch), { actor });
+    const read = async () => found(await operator.getTenant(request.params.tenant), 'not_found', 'tenant');
+    const { row, changes } = await changingFrom(request, read, (known, versions) =>
+      operator.putTenant(patchedTenant(known, patch), { actor, ifVersions: versions }),
+    );
+    tag(reply, row);
     return { ...tenantAnswer(row), changes: changes.map((change) => changeAnswer(change)) };
   });
   registerDeletion(app, parts);
@@ -62,9 +69,11 @@ export function registerTenants(app: FastifyInstance, parts: AdminParts): void {
     const { limit = LIST_LIMIT_DEFAULT, cursor } = parseQuery(PageQuerySchema, request.query);
     return pageAnswer(await operator.listTenants({ limit, cursor }), tenantAnswer);
   });
-  app.get<ByTenant>('/admin/v1/tenants/:tenant', async (request) => {
+  app.get<ByTenant>('/admin/v1/tenants/:tenant', async (request, reply) => {
     parseQuery(NoQuerySchema, request.query);
-    return tenantAnswer(found(await operator.getTenant(request.params.tenant), 'not_found', 'tenant'));
+    const row = found(await operator.getTenant(request.params.tenant), 'not_found', 'tenant');
+    tag(reply, row);
+    return tenantAnswer(row);
   });
 }
 
@@ -72,7 +81,10 @@ function registerDeletion(app: FastifyInstance, parts: AdminParts): void {
   const { operator } = parts;
   app.delete<ByTenant>('/admin/v1/tenants/:tenant', async (request, reply) => {
     parseQuery(NoQuerySchema, request.query);
-    const receipt = await operator.deleteTenant(request.params.tenant, await actorOf(request, parts));
+    const receipt = await operator.deleteTenant(request.params.tenant, {
+      actor: await actorOf(request, parts),
+      ifVersions: ifVersions(request),
+    });
     reply.code(202);
     return receiptAnswer(found(receipt, 'not_found', 'tenant'));
   });
