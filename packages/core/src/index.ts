@@ -159,7 +159,16 @@ export type {
   TimelineReads,
   WorkerRecord,
 } from './ports/reads.ts';
-export type { ClusterLoad, InterruptedTurn, RepairStore, TenantErasure, TenantLoad } from './ports/repair.ts';
+export type {
+  ClusterLoad,
+  InterruptedTurn,
+  LostTurn,
+  RecoveryLimits,
+  RepairStore,
+  TenantErasure,
+  TenantLoad,
+  TurnVerdict,
+} from './ports/repair.ts';
 export type { Counter, CrashPoints, Gauge, Histogram, LogFields, Logger } from './ports/runtime.ts';
 export type { KeyWrap } from './ports/sealing.ts';
 export type {
@@ -178,8 +187,12 @@ export type { TicketUses } from './ports/tickets.ts';
 export { noTracer, type Span, type Traceparent, type Tracer, traced } from './ports/tracing.ts';
 export type { TranscriptEntry, TranscriptRequest, TranscriptStore } from './ports/transcripts.ts';
 export { DatabaseHealth } from './recovery/database-health.ts';
+export { decideInterrupted } from './recovery/interrupted.ts';
 export { Leadership } from './recovery/leadership.ts';
+export { interruptLostTurns } from './recovery/lost-turns.ts';
 export { OwnerlessPartitions } from './recovery/ownerless-partitions.ts';
+export { resumeBlocker } from './recovery/resume.ts';
+export { RECOVERY_DEFAULTS, strike } from './recovery/strikes.ts';
 export { NAME_PATTERN, parseReference, type Reference } from './reference.ts';
 export { type Repeated, repeat } from './repeat.ts';
 export { routeAgent } from './routing/agent-route.ts';

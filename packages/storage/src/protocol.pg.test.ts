@@ -1,4 +1,12 @@
-import type { BootId, ClaimedTurn, ClaimRequest, CommitRequest, EventId, TenantId } from '@turnkeeper/core';
+import {
+  type BootId,
+  type ClaimedTurn,
+  type ClaimRequest,
+  type CommitRequest,
+  type EventId,
+  interruptLostTurns,
+  type TenantId,
+} from '@turnkeeper/core';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { claimOf, commitOf, message, openStage, type Stage, type StageLane } from './testing/stage.ts';
@@ -68,7 +76,8 @@ class World {
     if (step.do === 'claim') return this.#claim(bootId, this.lanes.map(claimOf));
     if (step.do === 'cancel') return this.#cancel(chosen(this.accepted, step.pick));
     if (step.do === 'kill' || step.do === 'killAndInterrupt') await this.#kill(step.worker, bootId);
-    if (step.do === 'interrupt' || step.do === 'killAndInterrupt') return void (await stage.repair.interruptLost(2));
+    if (step.do === 'interrupt' || step.do === 'killAndInterrupt')
+      return void (await interruptLostTurns(stage.repair, 2));
     const mine = this.turns.filter((entry) => entry.bootId === bootId);
     await this.#act(step.do, step.do === 'commit' || step.do === 'handBack' ? mine.at(-1) : chosen(mine, step.pick));
   }
@@ -120,7 +129,7 @@ class World {
   /** Everything that was accepted is brought to its end by a healthy worker. */
   async finish(): Promise<void> {
     await stage.rows('update tk.workers set state = 3, ended_at = clock_timestamp() where state = 0');
-    while ((await stage.repair.interruptLost(100)).length > 0);
+    while ((await interruptLostTurns(stage.repair, 100)).length > 0);
     const bootId = await stage.worker();
     for (;;) {
       const turns = (await stage.lanes.claim(bootId, this.lanes.map(claimOf))).filter(

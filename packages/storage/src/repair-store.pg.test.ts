@@ -1,4 +1,11 @@
-import type { AccountId, BootId, EventId, SessionId, TenantId } from '@turnkeeper/core';
+import {
+  type AccountId,
+  type BootId,
+  type EventId,
+  interruptLostTurns,
+  type SessionId,
+  type TenantId,
+} from '@turnkeeper/core';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { claimOf, freshId, message, openStage, type Stage, type StageLane } from './testing/stage.ts';
 
@@ -29,9 +36,12 @@ test('a turn of a dead process is interrupted once: fenced off, and owed one res
   const lane = await laneWith('a', 'b');
   const worker = await stage.worker();
   const turn = await stage.claim(worker, lane);
-  expect(await stage.repair.interruptLost(10)).toEqual([]);
+  expect(await interruptLostTurns(stage.repair, 10)).toEqual([]);
   await stage.kill(worker);
-  const [first, second] = await Promise.all([stage.repair.interruptLost(10), stage.repair.interruptLost(10)]);
+  const [first, second] = await Promise.all([
+    interruptLostTurns(stage.repair, 10),
+    interruptLostTurns(stage.repair, 10),
+  ]);
   const { slot, laneId } = lane;
   expect([...first, ...second]).toEqual([
     {
@@ -41,7 +51,7 @@ test('a turn of a dead process is interrupted once: fenced off, and owed one res
       lostForMs: expect.any(Number),
     },
   ]);
-  expect(await stage.repair.interruptLost(10)).toEqual([]);
+  expect(await interruptLostTurns(stage.repair, 10)).toEqual([]);
   expect(await laneRow(lane)).toMatchObject({
     turn_id: null,
     resume_of: turn.fence.turnId,
@@ -69,11 +79,11 @@ test('a claim that saw its worker live and commits after the death is found by a
   const lane = await laneWith('a');
   const worker = await stage.worker();
   await stage.kill(worker);
-  expect(await stage.repair.interruptLost(10)).toEqual([]);
+  expect(await interruptLostTurns(stage.repair, 10)).toEqual([]);
   await stage.rows('update tk.workers set state = 0 where boot_id = $1', [worker]);
   const turn = await stage.claim(worker, lane);
   await stage.rows('update tk.workers set state = 3 where boot_id = $1', [worker]);
-  expect(await stage.repair.interruptLost(10)).toMatchObject([{ turnId: turn.fence.turnId }]);
+  expect(await interruptLostTurns(stage.repair, 10)).toMatchObject([{ turnId: turn.fence.turnId }]);
 });
 
 test('once a lost process was looked through long after its end, it costs no look more than once a minute', async () => {
@@ -84,10 +94,10 @@ test('once a lost process was looked through long after its end, it costs no loo
   await stage.rows(
     "update tk.workers set ended_at = now() - interval '5 minutes', swept_at = now() - interval '59 seconds'",
   );
-  expect(await stage.repair.interruptLost(10)).toEqual([]);
+  expect(await interruptLostTurns(stage.repair, 10)).toEqual([]);
   await stage.rows("update tk.workers set swept_at = now() - interval '61 seconds'");
-  expect(await stage.repair.interruptLost(10)).toMatchObject([{ turnId: turn.fence.turnId }]);
-  expect(await stage.repair.interruptLost(10)).toEqual([]);
+  expect(await interruptLostTurns(stage.repair, 10)).toMatchObject([{ turnId: turn.fence.turnId }]);
+  expect(await interruptLostTurns(stage.repair, 10)).toEqual([]);
   expect(await stage.rows("select 1 from tk.workers where swept_at > now() - interval '30 seconds'")).toHaveLength(1);
 });
 
@@ -101,9 +111,12 @@ test('the third strike in a row suspends the lane: its event is refused with one
     const worker = await stage.worker();
     sessionId = (await stage.claim(worker, lane)).sessionId;
     await stage.kill(worker);
-    expect(await stage.repair.interruptLost(10)).toMatchObject([{ outcome }]);
+    expect(await interruptLostTurns(stage.repair, 10)).toMatchObject([{ outcome }]);
   }
   expect(await laneRow(lane)).toMatchObject({ suspended: true, resume_of: null, turn_id: null });
+  expect(await stage.rows("select actor, action, subject, detail ->> 'runId' as run from tk.audit")).toEqual([
+    { actor: 'coordinator', action: 'lane.suspended', subject: `lane:${lane.laneId}`, run: event },
+  ]);
   expect(await stage.rows('select state, attempts, error from tk.events where id = $1', [event])).toEqual([
     { state: 20, attempts: 3, error: { code: 'worker_lost_too_often' } },
   ]);
@@ -134,7 +147,8 @@ test('a success between two kills clears the count, and a process that left is n
     }
     if (how === 'kill') await stage.kill(worker);
     else await stage.ownership.gone(worker);
-    expect(await stage.repair.interruptLost(10)).toMatchObject([{ outcome: 'resume' }]);
+    const outcome = how === 'kill' ? 'resume' : 'requeued';
+    expect(await interruptLostTurns(stage.repair, 10)).toMatchObject([{ outcome }]);
   }
   expect(await laneRow(lane)).toMatchObject({ resumes: 2, suspended: false });
 });
@@ -146,7 +160,7 @@ test('a turn whose process has no row any more counts as lost', async () => {
   const ended = await stage.worker();
   await stage.kill(ended);
   await stage.rows('delete from tk.workers where boot_id = $1', [worker]);
-  expect(await stage.repair.interruptLost(10)).toMatchObject([{ turnId: turn.fence.turnId, outcome: 'resume' }]);
+  expect(await interruptLostTurns(stage.repair, 10)).toMatchObject([{ turnId: turn.fence.turnId, outcome: 'resume' }]);
 });
 
 test('many lost turns are interrupted in bounded steps, past lanes that others hold', async () => {
@@ -159,14 +173,14 @@ test('many lost turns are interrupted in bounded steps, past lanes that others h
   try {
     await rival.query('begin');
     await rival.query('select 1 from tk.lanes where id = $1 for update', [held?.laneId]);
-    const found = [await stage.repair.interruptLost(6), await stage.repair.interruptLost(6)].flat();
+    const found = [await interruptLostTurns(stage.repair, 6), await interruptLostTurns(stage.repair, 6)].flat();
     expect(found).toHaveLength(8);
-    expect(await stage.repair.interruptLost(6)).toEqual([]);
+    expect(await interruptLostTurns(stage.repair, 6)).toEqual([]);
   } finally {
     await rival.query('rollback');
     rival.release();
   }
-  expect(await stage.repair.interruptLost(6)).toMatchObject([{ lane: { laneId: held?.laneId } }]);
+  expect(await interruptLostTurns(stage.repair, 6)).toMatchObject([{ lane: { laneId: held?.laneId } }]);
 });
 
 test('a lease that is over makes a process dead, unless a heartbeat comes first or the clock cannot be trusted', async () => {
@@ -358,7 +372,7 @@ test('commits that a worker was refused after its death are counted once, by who
   await stage.send(lane, 'one');
   const turn = await stage.claim(worker, lane);
   await stage.kill(worker);
-  await stage.repair.interruptLost(10);
+  await interruptLostTurns(stage.repair, 10);
   expect(await stage.repair.countStaleCommits()).toBe(0);
   expect(await stage.commit(worker, turn)).toEqual({ result: 'stale' });
   expect(await stage.repair.countStaleCommits()).toBe(1);

@@ -1,17 +1,17 @@
 import type {
   BootId,
   ClusterLoad,
-  InterruptedTurn,
   LaneId,
   LaneRef,
+  LostTurn,
   RepairStore,
-  RunErrorCode,
   TenantId,
   TenantLoad,
-  TurnId,
+  TurnVerdict,
 } from '@turnkeeper/core';
 import { call, json } from './columns.ts';
 import type { Database } from './database.ts';
+import { type LostTurnRow, lostTurnOf, verdictColumns } from './lost-turns.ts';
 
 const LEAD = {
   name: 'lead',
@@ -60,18 +60,13 @@ const MEASURE_CLUSTER = {
       (select extract(epoch from clock_timestamp() - min(m.at)) * 1000 from tk.messages m
         where m.dstate in (0, 1, 4) and m.dstate in (0, 1))::double precision as oldest_ms`,
 };
-const INTERRUPT_LOST = call('interrupt_lost', 3);
+const LOST_TURNS = call('lost_turns', 1);
+const INTERRUPT_TURNS = call('interrupt_turns', 14);
 const REPAIR_DELIVERIES = call('repair_deliveries', 2);
 const MEASURE_LOAD = call('measure_load', 1);
 const DELETE_EXPIRED = call('delete_expired', 3);
 const DELETE_OLD_MARKS = call('delete_old_marks', 2);
 
-/** What a conversation is told when its lane stops itself. */
-const SUSPENDED_NOTICE = {
-  code: 'worker_lost_too_often' satisfies RunErrorCode,
-  text: 'I was interrupted several times while I worked on your message, so I have stopped trying. Please send it again: the next message starts a fresh conversation.',
-};
-const SUSPENDED_ERROR = { code: SUSPENDED_NOTICE.code };
 const LOST_SEND_ERROR = { code: 'sender_lost' };
 
 interface LaneRow {
@@ -120,17 +115,14 @@ export class PostgresRepairStore implements RepairStore {
     return row?.stale ?? 0;
   }
 
-  async interruptLost(limit: number): Promise<InterruptedTurn[]> {
-    const rows = await this.#database.query<LaneRow & { turn_id: TurnId; suspended: boolean; lost_ms: number }>(
-      INTERRUPT_LOST,
-      [limit, json(SUSPENDED_NOTICE), json(SUSPENDED_ERROR)],
-    );
-    return rows.map((row) => ({
-      lane: laneOf(row),
-      turnId: row.turn_id,
-      outcome: row.suspended ? 'suspended' : 'resume',
-      lostForMs: row.lost_ms,
-    }));
+  async lostTurns(limit: number): Promise<LostTurn[]> {
+    return (await this.#database.query<LostTurnRow>(LOST_TURNS, [limit])).map(lostTurnOf);
+  }
+
+  async interrupt(verdicts: readonly TurnVerdict[]): Promise<boolean[]> {
+    const rows = await this.#database.query<{ i: number }>(INTERRUPT_TURNS, verdictColumns(verdicts));
+    const written = new Set(rows.map(({ i }) => i - 1));
+    return verdicts.map((_, i) => written.has(i));
   }
 
   async repairDeliveries(limit: number): Promise<{ readonly unknown: number; readonly resent: readonly LaneRef[] }> {

@@ -5,6 +5,7 @@ import {
   EVENT_KIND,
   EVENT_STATE,
   type EventId,
+  interruptLostTurns,
   type TenantId,
   TURN_REASON,
   TURN_STATE,
@@ -77,7 +78,7 @@ test('hand-back, cancel, interrupt and refusal leave the numbers of core', async
     const killed = await stage.worker();
     await stage.claim(killed, poison.lane);
     await stage.kill(killed);
-    await stage.repair.interruptLost(10);
+    await interruptLostTurns(stage.repair, 10);
     expect(await value('state', 'turns', poison.lane)).toBe(TURN_STATE.interrupted);
   }
   expect(await value('state', 'events', poison.lane)).toBe(EVENT_STATE.refused);

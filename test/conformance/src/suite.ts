@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Adapters } from './adapters/adapter.ts';
 import { historyAdapters } from './adapters/history.ts';
 import { keyAdapters } from './adapters/keys.ts';
+import { recoveryAdapters } from './adapters/recovery.ts';
 import { routingAdapters } from './adapters/routing.ts';
 
 /** One case with its right answer: a file of a vectors folder is a list of them. */
@@ -22,7 +23,7 @@ export interface OpResult {
   pending: number;
 }
 
-const ADAPTERS: Adapters = { ...keyAdapters, ...historyAdapters, ...routingAdapters };
+const ADAPTERS: Adapters = { ...keyAdapters, ...historyAdapters, ...recoveryAdapters, ...routingAdapters };
 
 /** Runs every case of every `*.json` of the folder; results per op, in the order of the files. */
 export async function runVectors(folder: string): Promise<OpResult[]> {

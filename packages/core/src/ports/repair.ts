@@ -1,9 +1,61 @@
+import type { RunErrorCode } from '../errors.ts';
 import type { BootId, LaneRef, TenantId, TurnId } from '../ids.ts';
+
+/** A running turn whose process is dead or gone, and all that its fate hangs on. */
+export interface LostTurn {
+  readonly lane: LaneRef;
+  readonly turnId: TurnId;
+  /** False: the process ended as planned. */
+  readonly crashed: boolean;
+  /** Since the process's last heartbeat. */
+  readonly lostForMs: number;
+  /** Since the turn began. */
+  readonly ageMs: number;
+  readonly suspended: boolean;
+  readonly resumePending: string | null;
+  /** Automatic resumes of the lane in a row. */
+  readonly resumes: number;
+  /** Nobody waits for the answer. */
+  readonly isMachine: boolean;
+  /** Crashes and refused claims that its events have had before. */
+  readonly failures: number;
+  /** Rows that the turn has stored. */
+  readonly steps: number;
+  readonly lastStep: { readonly role: string; readonly text: string; readonly afterMs: number } | null;
+  readonly limits: RecoveryLimits;
+}
+
+/** What an agent's configuration says of interruptions. */
+export interface RecoveryLimits {
+  /** Without a sign of life. */
+  readonly inactiveMsMax: number;
+  /** An interruption older than this waits for a person; 0 = however old. */
+  readonly freshnessMs: number;
+  /** Crashes in a row after which the lane suspends itself. */
+  readonly resumesMax: number;
+  /** Crashes and refused claims after which an event is parked. */
+  readonly failuresMax: number;
+}
+
+/** What becomes of a lost turn; written only where it is still as it was seen. */
+export interface TurnVerdict {
+  readonly lost: LostTurn;
+  readonly outcome: 'resume' | 'requeued' | 'replied' | 'silent' | 'stale' | 'suspended' | 'parked';
+  readonly events: 'queued' | 'resuming' | 'ok' | 'no_reply' | 'timeout' | 'refused' | 'parked';
+  readonly error: RunErrorCode | null;
+  /** The flag that adds a note to the next turn; null leaves it as it is. */
+  readonly pending: string | null;
+  readonly resumes: number;
+  readonly suspend: boolean;
+  /** The reply that is stored becomes a delivery, marked as recovered. */
+  readonly owesReply: boolean;
+  readonly notice: { readonly code: string; readonly text: string } | null;
+}
 
 export interface InterruptedTurn {
   readonly lane: LaneRef;
   readonly turnId: TurnId;
-  readonly outcome: 'resume' | 'suspended';
+  readonly outcome: TurnVerdict['outcome'];
   /** Since the owner's last heartbeat. */
   readonly lostForMs: number;
 }
@@ -48,8 +100,13 @@ export interface RepairStore {
   countFalseDeaths(): Promise<number>;
   /** Commits that processes were refused after they had been declared dead, each counted once. @throws StoreError */
   countStaleCommits(): Promise<number>;
-  /** Interrupts running turns whose owner is dead or gone, at most `limit`: one resume each, or the third strike. */
-  interruptLost(limit: number): Promise<InterruptedTurn[]>;
+  /** Running turns whose owner is dead or gone, at most `limit`. @throws StoreError */
+  lostTurns(limit: number): Promise<LostTurn[]>;
+  /**
+   * Interrupts turns by compare-and-set, each with its verdict: true where it was written. False: the turn ended, stored
+   * another step, or somebody holds its lane; the next look decides anew. @throws StoreError
+   */
+  interrupt(verdicts: readonly TurnVerdict[]): Promise<boolean[]>;
   /** `sending` rows of dead or gone owners → unknown; unknown rows that are owed their one resend → pending, recovered. */
   repairDeliveries(limit: number): Promise<{ readonly unknown: number; readonly resent: readonly LaneRef[] }>;
   /** Partitions whose owner is dead or gone → free. Returns their ids. */

@@ -1,4 +1,13 @@
-import { type BootId, type Clock, type InterruptedTurn, type LaneRef, StoreError, type TurnId } from '@turnkeeper/core';
+import {
+  type BootId,
+  type Clock,
+  type LaneRef,
+  type LostTurn,
+  RECOVERY_DEFAULTS,
+  StoreError,
+  type TurnId,
+  type TurnVerdict,
+} from '@turnkeeper/core';
 
 interface Row {
   beatMs: number;
@@ -63,7 +72,8 @@ export class FakeDatabase {
         if (this.leader === holder) this.#lease = null;
       }),
       declareDead: through((leaseMs: number, expectedMs: number) => this.#declareDead(leaseMs, expectedMs)),
-      interruptLost: through(() => this.#interruptLost()),
+      lostTurns: through(() => this.#lostTurns()),
+      interrupt: through((verdicts: readonly TurnVerdict[]) => verdicts.map((verdict) => this.#interrupt(verdict))),
     };
   }
 
@@ -89,14 +99,22 @@ export class FakeDatabase {
     return dead.map(([bootId]) => bootId);
   }
 
-  #interruptLost(): InterruptedTurn[] {
+  #lostTurns(): LostTurn[] {
     const lost = [...this.turns].filter(([, turn]) => turn.isRunning && this.isDead(turn.bootId));
-    for (const [turnId, turn] of lost) {
-      turn.isRunning = false;
-      this.interrupted.push(turnId);
-    }
-    return lost.map(([turnId]) => ({ lane: LANE, turnId, outcome: 'resume', lostForMs: 3000 }));
+    return lost.map(([turnId]) => ({ ...LOST, turnId }));
+  }
+
+  #interrupt({ lost: { turnId } }: TurnVerdict): boolean {
+    const turn = this.turns.get(turnId);
+    if (turn?.isRunning !== true) return false;
+    turn.isRunning = false;
+    this.interrupted.push(turnId);
+    return true;
   }
 }
 
 const LANE = { slot: 0, tenantId: 'tenant', laneId: 'lane' } as LaneRef;
+const LOST: Omit<LostTurn, 'turnId'> = {
+  ...{ lane: LANE, crashed: true, lostForMs: 3000, ageMs: 5000, suspended: false, resumePending: null, resumes: 0 },
+  ...{ isMachine: false, failures: 0, steps: 0, lastStep: null, limits: RECOVERY_DEFAULTS },
+};

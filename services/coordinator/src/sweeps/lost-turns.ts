@@ -1,9 +1,9 @@
-import type { Counter, Histogram, Logger, RepairStore } from '@turnkeeper/core';
+import { type Counter, type Histogram, interruptLostTurns, type Logger, type RepairStore } from '@turnkeeper/core';
 import type { Sweep } from './sweep.ts';
 import { type LaneWakerOptions, wakeLanes } from './wake-lanes.ts';
 
 export interface LostTurnsOptions extends LaneWakerOptions {
-  readonly repair: Pick<RepairStore, 'interruptLost'>;
+  readonly repair: Pick<RepairStore, 'lostTurns' | 'interrupt'>;
   /** `resumes_total` */
   readonly resumes: Counter;
   /** `takeover_delay_seconds` */
@@ -23,19 +23,19 @@ export function lostTurns(options: LostTurnsOptions): Sweep {
     name: 'lost-turns',
     deadlineMs: 10_000,
     run: async (signal) => {
-      const repairs = { resume: 0, suspended: 0 };
+      const repairs: Record<string, number> = {};
       let found = TURNS_MAX;
       while (found === TURNS_MAX && !signal.aborted) {
-        const turns = await repair.interruptLost(TURNS_MAX);
+        const turns = await interruptLostTurns(repair, TURNS_MAX);
         found = turns.length;
         for (const { lostForMs, outcome } of turns) {
-          repairs[outcome] += 1;
+          repairs[outcome] = (repairs[outcome] ?? 0) + 1;
           delay.observe(lostForMs / 1000);
           resumes.inc({ reason: 'restart_interrupted', outcome });
         }
         await wakeLanes(options, turns.map(({ lane }) => lane)); // biome-ignore format: one thought
       }
-      if (repairs.resume + repairs.suspended > 0) logger.warn(repairs, 'interrupted turns of lost processes');
+      if (Object.keys(repairs).length > 0) logger.warn(repairs, 'interrupted turns of lost processes');
       return repairs;
     },
   };

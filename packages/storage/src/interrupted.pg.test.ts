@@ -1,0 +1,145 @@
+import { type AccountId, type BootId, interruptLostTurns, type MessageId, type TenantId } from '@turnkeeper/core';
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { freshId, openStage, type Stage, type StageLane } from './testing/stage.ts';
+
+let stage: Stage;
+let tenant: TenantId;
+let names = 0;
+
+beforeAll(async () => {
+  stage = await openStage(inject('urls'));
+  tenant = await stage.tenant('acme');
+});
+afterAll(() => stage.close());
+beforeEach(async () => {
+  await stage.rows(
+    'truncate tk.lanes, tk.events, tk.messages, tk.turns, tk.sessions, tk.dedupe_keys, tk.workers, tk.audit',
+  );
+});
+
+const accountId = freshId<AccountId>();
+
+interface Claimed {
+  readonly lane: StageLane;
+  readonly worker: BootId;
+  readonly turn: Awaited<ReturnType<Stage['claim']>>;
+}
+
+async function claimed(kind: 'message' | 'wake' = 'message'): Promise<Claimed> {
+  const lane = stage.lane(tenant, `lane-${names++}`);
+  await stage.send(lane, 'a', { accountId, kind });
+  const worker = await stage.worker();
+  return { lane, worker, turn: await stage.claim(worker, lane) };
+}
+
+async function stores({ turn }: Claimed, ...steps: readonly (readonly [role: string, text: string])[]): Promise<void> {
+  for (const [i, [role, text]] of steps.entries()) {
+    // a reply that is stored before its commit: what a turn of several steps leaves
+    const step = { role: role as 'tool_call', body: { text } };
+    const guard = { lane: turn.lane, fence: turn.fence, seq: turn.seq };
+    expect(await stage.lanes.append([{ ...guard, ...step, n: i + 1, messageId: freshId<MessageId>() }])).toEqual([
+      'ok',
+    ]);
+  }
+}
+
+const events = () => stage.rows("select state, error ->> 'code' as code, failures from tk.events order by ord");
+const outbox = () =>
+  stage.rows("select role, dstate, drecovered, account_id, body ->> 'code' as code from tk.messages order by seq, n");
+const decide = () => interruptLostTurns(stage.repair, 10);
+
+test('a reply that is stored is owed once, marked as recovered, and its run is ok', async () => {
+  const lost = await claimed();
+  await stores(lost, ['tool_call', ''], ['tool_result', ''], ['assistant', 'the answer']);
+  await stage.kill(lost.worker);
+  expect(await decide()).toMatchObject([{ outcome: 'replied' }]);
+  expect(await decide()).toEqual([]);
+  expect(await events()).toEqual([{ state: 10, code: null, failures: 1 }]);
+  const next = await stage.worker();
+  const due = await stage.deliveries.claimDue(next, { partitions: [...Array(16).keys()], limit: 10 });
+  expect(due).toMatchObject([
+    { accountId, recovered: true, body: { text: 'the answer' }, turnId: lost.turn.fence.turnId },
+  ]);
+  expect(await stage.lanes.look([lost.lane])).toEqual([false]);
+});
+
+test('a silence marker ends the turn of a machine without a word, and tells a person', async () => {
+  const machine = await claimed('wake');
+  await stores(machine, ['assistant', 'NO_REPLY']);
+  await stage.kill(machine.worker);
+  expect(await decide()).toMatchObject([{ outcome: 'silent' }]);
+  expect(await events()).toEqual([{ state: 11, code: null, failures: 1 }]);
+  expect(await stage.rows('select 1 from tk.messages where dstate is not null')).toEqual([]);
+
+  const human = await claimed();
+  await stores(human, ['assistant', '[SILENT]']);
+  await stage.kill(human.worker);
+  expect(await decide()).toMatchObject([{ outcome: 'silent' }]);
+  expect(await stage.rows("select body ->> 'code' as code, dstate from tk.messages where role = 'notice'")).toEqual([
+    { code: 'no_reply', dstate: 0 },
+  ]);
+});
+
+test('a turn that began too long ago is not taken up: its run ends with a time-out, and a person is told', async () => {
+  const lost = await claimed();
+  await stage.rows("update tk.lanes set turn_started_at = now() - interval '61 minutes'");
+  await stage.kill(lost.worker);
+  expect(await decide()).toMatchObject([{ outcome: 'stale' }]);
+  expect(await events()).toEqual([{ state: 13, code: 'turn_timeout', failures: 1 }]);
+  expect(await outbox()).toMatchObject([{ role: 'notice', code: 'turn_timeout', dstate: 0 }]);
+  expect(await stage.lanes.look([lost.lane])).toEqual([false]);
+});
+
+test('what a turn stored between the look and the verdict is not overlooked: nothing is written', async () => {
+  const lost = await claimed();
+  await stage.kill(lost.worker);
+  const repair = {
+    interrupt: (verdicts: Parameters<Stage['repair']['interrupt']>[0]) => stage.repair.interrupt(verdicts),
+    lostTurns: async (limit: number) => {
+      const seen = await stage.repair.lostTurns(limit);
+      await stores(lost, ['assistant', 'just in time']);
+      return seen;
+    },
+  };
+  expect(await interruptLostTurns(repair, 10)).toEqual([]);
+  expect(await decide()).toMatchObject([{ outcome: 'replied' }]);
+});
+
+test('an event that crashes its workers too often is parked as it is, and the lane goes on', async () => {
+  const lost = await claimed();
+  await stage.rows('update tk.events set failures = 4');
+  const before = await stage.rows('select body::text from tk.events');
+  await stage.send(lost.lane, 'b', { accountId });
+  await stage.kill(lost.worker);
+  expect(await decide()).toMatchObject([{ outcome: 'parked' }]);
+  expect(await stage.rows('select body::text from tk.events order by ord limit 1')).toEqual(before);
+  expect((await events())[0]).toEqual({ state: 19, code: 'poison', failures: 5 });
+  expect(await stage.rows('select action from tk.audit')).toEqual([{ action: 'event.parked' }]);
+  expect(await outbox()).toMatchObject([{ role: 'notice', code: 'poison', dstate: 0 }]);
+  const next = await stage.claim(await stage.worker(), lost.lane);
+  expect(next).toMatchObject({ reason: 'message', events: [{ body: { text: 'b' } }] });
+});
+
+test("what an agent's configuration says counts: one crash is enough for this one", async () => {
+  const lost = await claimed();
+  await stage.rows("insert into tk.agents (id, tenant_id, name, version) values ($1, $2, 'main', 1)", [
+    lost.lane.agentId,
+    tenant,
+  ]);
+  await stage.rows(
+    `insert into tk.agent_versions (tenant_id, agent_id, version, config) values ($2, $1, 1, '{"resume":{"resumesMax":1}}')`,
+    [lost.lane.agentId, tenant],
+  );
+  await stage.kill(lost.worker);
+  expect(await decide()).toMatchObject([{ outcome: 'suspended' }]);
+});
+
+test('a turn of a process that had handed everything over never began: its event is queued again, and no strike', async () => {
+  const lost = await claimed();
+  await stage.ownership.gone(lost.worker);
+  expect(await decide()).toMatchObject([{ outcome: 'requeued' }]);
+  expect(await events()).toEqual([{ state: 0, code: null, failures: 0 }]);
+  expect(await stage.rows('select resumes, resume_pending, resume_of from tk.lanes')).toEqual([
+    { resumes: 0, resume_pending: null, resume_of: null },
+  ]);
+});

@@ -1,0 +1,65 @@
+import { decideInterrupted, resumeBlocker, strike } from '@turnkeeper/core';
+import type { Adapters } from './adapter.ts';
+
+type Marked = Parameters<typeof decideInterrupted>[0];
+
+interface DecideInput extends Pick<Marked, 'owner' | 'suspended' | 'turnKind' | 'diagnosticsMuted' | 'ledgerEnabled'> {
+  now: string;
+  mark: { startedAt: string } | null;
+  resumePending: { reason: NonNullable<Marked['resumePending']> } | null;
+  lastRow: (Omit<NonNullable<Marked['lastRow']>, 'atMs'> & { at: string }) | null;
+  ledgeredText: string | null;
+  agentTimeoutSeconds: number;
+  hasOrigin: boolean;
+}
+
+type ResumeInput = Omit<Parameters<typeof resumeBlocker>[0], 'markedAgeMs' | 'freshnessMs'> & {
+  markedAgeSeconds: number;
+  freshnessSeconds: number;
+};
+
+interface StuckInput {
+  threshold: number;
+  events: { type: 'interrupt' | 'recover' | 'success'; cause: 'crash' | 'rollout' | null; lanes: string[] }[];
+}
+
+const OWED = { state: 'attempting', notice: 'recovered' } as const;
+
+export const recoveryAdapters: Adapters = {
+  'recovery.decide': ({ now, mark, resumePending, lastRow, agentTimeoutSeconds, ...rest }: DecideInput) => {
+    const { tooOld, obligation, ...decided } = decideInterrupted({
+      ...rest,
+      nowMs: Date.parse(now),
+      markedAtMs: mark && Date.parse(mark.startedAt),
+      resumePending: resumePending?.reason ?? null,
+      lastRow: lastRow && { ...lastRow, atMs: Date.parse(lastRow.at) },
+      agentTimeoutMs: agentTimeoutSeconds * 1000,
+    });
+    return { ...decided, obligation: obligation && { ...obligation, ...OWED } };
+  },
+  'resume.decide': ({ markedAgeSeconds, freshnessSeconds, ...lane }: ResumeInput) => {
+    const ages = { markedAgeMs: markedAgeSeconds * 1000, freshnessMs: freshnessSeconds * 1000 };
+    const blockedBy = resumeBlocker({ ...lane, ...ages });
+    const schedule = blockedBy === null;
+    const retryWhenAdapterReady = blockedBy === 'adapter_offline';
+    const event = schedule ? 'internal_empty' : null;
+    const flagKept = lane.resumePending;
+    return { schedule, blockedBy, flagKept, retryWhenAdapterReady, event, laneClaimedBeforeDispatch: schedule };
+  },
+  'stuck.run': ({ threshold, events }: StuckInput) => {
+    const counts = new Map<string, number>();
+    const [pending, suspended, resumed] = [new Map<string, boolean>(), new Set<string>(), [] as string[]];
+    for (const { type, cause, lanes } of events) {
+      for (const lane of lanes) type === 'success' ? counts.delete(lane) : pending.set(lane, cause === 'crash');
+      if (type !== 'recover') continue;
+      for (const [lane, isCrash] of pending) {
+        const struck = strike({ resumes: counts.get(lane) ?? 0, isCrash, resumesMax: threshold });
+        counts.set(lane, struck.resumes);
+        if (struck.suspend) suspended.add(lane);
+        else if (!suspended.has(lane)) resumed.push(lane);
+      }
+      pending.clear();
+    }
+    return { counts: Object.fromEntries([...counts].filter(([, n]) => n > 0)), suspended: [...suspended], resumed };
+  },
+};
