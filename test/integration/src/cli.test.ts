@@ -56,6 +56,35 @@ const rows = (text: string) =>
     .map((line) => JSON.parse(line));
 const newName = (kind: string) => `${kind}-${randomBytes(4).toString('hex')}`;
 
+describe('tail', () => {
+  test('tells what happened in a conversation after a seq, and ends when it has told enough', async () => {
+    const session = newName('tailed');
+    expect((await run(['chat', '--session', session], 'hello there\n')).code).toBe(0);
+    const args = ['tail', session, '--after', '0', '--types', 'message.created,turn.finished'];
+    const told = await run([...args, '--count', '5', '--output', 'ndjson']);
+    expect(told).toMatchObject({ code: 0, err: '' });
+    expect(rows(told.out).map(({ type, data }) => [type, data.role, data.text ?? data.status])).toEqual(
+      expect.arrayContaining([
+        ['message.created', 'user', 'hello there'],
+        ['message.created', 'assistant', 'hello there'],
+        ['turn.finished', undefined, 'ok'],
+      ]),
+    );
+    const table = await run([...args, '--count', '5']);
+    expect(table.out).toMatch(/ turn\.finished +ok$/m);
+  });
+
+  test('ends with what it is refused', async () => {
+    expect(await run(['tail', 'nothing-here'])).toMatchObject({
+      code: 1,
+      err: 'no such session (session_not_found)\n',
+    });
+    const env = { TURNKEEPER_KEY: `tk_${'0'.repeat(16)}_${'0'.repeat(32)}` };
+    expect((await run(['tail', 'nothing-here'], '', env)).code).toBe(5);
+    expect((await run(['tail', '--count', 'x'])).code).toBe(2);
+  });
+});
+
 describe('chat', () => {
   test('from a pipe answers each line in order and ends with its input', async () => {
     const session = newName('talk');

@@ -1,8 +1,8 @@
 import { AppError } from '@turnkeeper/core';
-import { type StreamEvent, StreamEventSchema } from '@turnkeeper/protocol';
-import { createParser } from 'eventsource-parser';
+import type { StreamEvent } from '@turnkeeper/protocol';
 import { request } from 'undici';
 import { readRefusal } from '../api.ts';
+import { readEvents, SILENCE_MS } from '../event-stream.ts';
 import { CliError } from '../exit.ts';
 
 export interface StreamCall {
@@ -13,9 +13,6 @@ export interface StreamCall {
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
 }
-
-/** The server comments every 15 s. */
-const SILENCE_MS = 45_000;
 
 /**
  * Sends a message and yields the events of its run as they come.
@@ -37,20 +34,8 @@ export async function* streamRun({ url, key, body, idempotencyKey, signal }: Str
       ...{ headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS },
     });
     if (answer.statusCode >= 400) throw readRefusal(answer.statusCode, await answer.body.text());
-    const ready: StreamEvent[] = [];
-    const parser = createParser({ onEvent: ({ data }) => ready.push(...eventsOf(data)) });
-    const decoder = new TextDecoder();
-    for await (const chunk of answer.body) {
-      parser.feed(decoder.decode(chunk, { stream: true }));
-      yield* ready.splice(0);
-    }
+    for await (const { event } of readEvents(answer.body)) yield event;
   } catch (cause) {
     throw unreachable(cause);
   }
-}
-
-/** An event of a type that this program does not know says nothing to it. */
-function eventsOf(data: string): StreamEvent[] {
-  const event = StreamEventSchema.loose().safeParse(JSON.parse(data));
-  return event.success ? [event.data] : [];
 }

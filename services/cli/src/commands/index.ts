@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   partitions: async () => (await import('./partitions.ts')).registerPartitions,
   runs: async () => (await import('./runs.ts')).registerRuns,
   sessions: async () => (await import('./sessions.ts')).registerSessions,
+  tail: async () => (await import('./tail.ts')).registerTail,
   tenants: async () => (await import('./tenants.ts')).registerTenants,
   up: async () => (await import('./up.ts')).registerUp,
   verify: async () => (await import('./verify.ts')).registerVerify,

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '@turnkeeper/core';
+import type { StreamEvent } from '@turnkeeper/protocol';
+import { request } from 'undici';
+import { readRefusal } from './api.ts';
+import { readEvents, SILENCE_MS } from './event-stream.ts';
+import { CliError, EXIT, exitCodeOf } from './exit.ts';
+
+export interface FollowedStream {
+  readonly url: string;
+  readonly key: string;
+  /** From the root, with its query. */
+  readonly path: string;
+  readonly signal: AbortSignal;
+  /** Told when the stream broke and is opened again. */
+  readonly onRetry: () => void;
+}
+
+const TRIES_MAX = 6;
+const BACKOFF_MS = 300;
+
+/**
+ * Yields the events of a stream until the signal aborts. A stream that ends or breaks is opened again behind the last event
+ * that has an id, so none of those is missed or seen twice.
+ * @throws CliError `unreachable` when nothing answers six times in a row; AppError when the server refuses
+ */
+export async function* followEvents(stream: FollowedStream): AsyncGenerator<StreamEvent> {
+  let lastId: string | null = null;
+  for (let tries = 1; !stream.signal.aborted; tries++) {
+    try {
+      for await (const { id, event } of openStream(stream, lastId)) {
+        tries = 1;
+        lastId = id ?? lastId;
+        // it says when to come back, and the next one says the rest
+        if (event.type !== 'stream.closing') yield event;
+      }
+    } catch (error) {
+      if (stream.signal.aborted) return;
+      if (exitCodeOf(error) !== EXIT.unreachable || tries >= TRIES_MAX) throw error;
+      stream.onRetry();
+    }
+    await sleep(BACKOFF_MS * 2 ** tries * (0.5 + Math.random() / 2), undefined, { signal: stream.signal }).catch(
+      (error: unknown) => {
+        if (!stream.signal.aborted) throw error;
+      },
+    );
+  }
+}
+
+async function* openStream({ url, key, path, signal }: FollowedStream, lastId: string | null) {
+  try {
+    const answer = await request(url + path, {
+      headers: { authorization: `Bearer ${key}`, ...(lastId !== null && { 'last-event-id': lastId }) },
+      ...{ signal, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS },
+    });
+    if (answer.statusCode >= 400) throw readRefusal(answer.statusCode, await answer.body.text());
+    yield* readEvents(answer.body);
+  } catch (cause) {
+    if (signal.aborted || cause instanceof AppError) throw cause;
+    throw new CliError('unreachable', `Nothing answers at ${url}: is the cluster running ("npm start")?`, cause);
+  }
+}
