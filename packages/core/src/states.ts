@@ -31,8 +31,16 @@ export const TURN_STATE = {
   cancelled: 9,
 } as const;
 
-/** `messages.dstate`. */
-export const DELIVERY_STATE = { pending: 0, sending: 1, delivered: 2, failed: 3, unknown: 4, abandoned: 5 } as const;
+/** `messages.dstate`. `offered`: it stands where its reader finds it, and is owed until it was seen. */
+export const DELIVERY_STATE = {
+  pending: 0,
+  sending: 1,
+  delivered: 2,
+  failed: 3,
+  unknown: 4,
+  abandoned: 5,
+  offered: 6,
+} as const;
 
 /** `workers.state`; gone and dead are final. */
 export const WORKER_STATE = { live: 0, leaving: 1, gone: 2, dead: 3 } as const;

@@ -14,6 +14,16 @@ export {
 export { HTTP_ERRORS, RUN_ERRORS } from './errors.ts';
 export { errorsPage } from './errors-page.ts';
 export {
+  CLOSE_CODES,
+  type ClientFrame,
+  ClientFrameSchema,
+  type CloseCode,
+  FRAME_BYTES_MAX,
+  type ServerFrame,
+  SOCKET_PROTOCOL,
+  SocketQuerySchema,
+} from './frames.ts';
+export {
   CLIENT_TOKEN_SECONDS_MAX,
   ClientClaimsSchema,
   type ClientToken,

@@ -11,8 +11,13 @@ export const StreamEventSchema = z.strictObject({
   type: z.enum(STREAM_EVENT_TYPES),
   at: InstantSchema,
   seq: z.int().optional(),
+  /** On sockets, of durable events: what to resume from. */
+  id: z.string().optional(),
+  /** On sockets: the room of a visitor. */
+  room: z.string().optional(),
   tenantId: z.string(),
-  sessionKey: z.string(),
+  /** Null: about the connection, not about one conversation. */
+  sessionKey: z.string().nullable(),
   sessionId: z.string().nullable(),
   turnId: z.string().optional(),
   attempt: z.int().optional(),
@@ -43,6 +48,7 @@ export interface StreamEventData {
     readonly eventId: string;
     readonly runId: string;
     readonly kind: string;
+    readonly clientId?: string;
     readonly position: number;
   };
   readonly 'run.settled': {
@@ -87,7 +93,8 @@ export const EventIdSchema = z
     return { seq: seq ?? 0, told };
   });
 
-const FILTER = {
+/** What of a stream a reader wants. */
+export const STREAM_FILTERS = {
   /** Types with commas: only these, and those that begin with `stream.`. */
   types: z
     .string()
@@ -100,7 +107,7 @@ const FILTER = {
 };
 
 /** Which events a reader wants. */
-export const StreamFilterSchema = z.strictObject(FILTER);
+export const StreamFilterSchema = z.strictObject(STREAM_FILTERS);
 export type StreamFilterQuery = z.infer<typeof StreamFilterSchema>;
 
 const CURSOR = { after: EventIdSchema.optional(), seq: EventIdSchema.optional(), lastSeq: EventIdSchema.optional() };
@@ -111,11 +118,11 @@ export type StreamCursorQuery = z.infer<z.ZodObject<typeof CURSOR>>;
 /** What a reader may ask of the stream of a conversation. */
 export const StreamQuerySchema = z.strictObject({
   ...CURSOR,
-  ...FILTER,
+  ...STREAM_FILTERS,
   agentId: z.string().min(1).max(64).optional(),
   /** Instead of an `Authorization` header, which `EventSource` cannot send. */
   ticket: z.string().max(4096).optional(),
 });
 
 /** What a reader may ask of the stream of a run. */
-export const RunStreamQuerySchema = z.strictObject({ ...CURSOR, ...FILTER });
+export const RunStreamQuerySchema = z.strictObject({ ...CURSOR, ...STREAM_FILTERS });

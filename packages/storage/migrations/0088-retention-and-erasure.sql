@@ -121,7 +121,7 @@ begin
   return query select 'dedupe_keys', v_rows;
 
   with k as (
-    select m.ctid c from tk.messages m where m.id < v_before and m.at < v_since and (m.dstate is null or m.dstate in (2, 3, 5) or m.dstate = 4 and m.drecovered)
+    select m.ctid c from tk.messages m where m.id < v_before and m.at < v_since and (m.dstate is null or m.dstate in (2, 3, 5, 6) or m.dstate = 4 and m.drecovered)
     order by m.id limit p_batch for update skip locked)
   delete from tk.messages m using k where m.ctid = k.c;
   get diagnostics v_rows = row_count;

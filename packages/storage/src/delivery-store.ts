@@ -96,7 +96,7 @@ export class PostgresDeliveryStore implements DeliveryStore {
         (item) => DELIVERY_STATE[item.outcome.state],
         (item) => (item.outcome.state === 'delivered' ? item.outcome.ref : null),
         (item) => (item.outcome.state === 'pending' ? item.outcome.afterMs : null),
-        (item) => (item.outcome.state === 'delivered' ? null : json(item.outcome.error)),
+        (item) => ('error' in item.outcome ? json(item.outcome.error) : null),
       ),
     ]);
     return flags(items.length, rows);

@@ -19,6 +19,7 @@ export { TimelineStore } from './read/timeline-store.ts';
 export { PostgresRepairStore } from './repair-store.ts';
 export { Sealing } from './seal/sealing.ts';
 export { serverKeyWrap } from './seal/server-key.ts';
+export { SeenStore } from './seen-store.ts';
 export { StreamStore } from './stream/stream-store.ts';
 export { PostgresTenantErasure } from './tenant-erasure.ts';
 export { TicketStore } from './ticket-store.ts';

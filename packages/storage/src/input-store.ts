@@ -4,6 +4,7 @@ import {
   type AskRequest,
   type AskResult,
   type InputId,
+  type InputReads,
   type InputStore,
   type LaneId,
   type LaneRef,
@@ -18,6 +19,7 @@ const ASK = call('ask_person', 13);
 const INPUT_OF = call('question_of', 4);
 const ANSWER = call('answer_question', 3);
 const EXPIRE = call('expire_inputs', 1);
+const LANE_OF = call('input_lane', 2);
 
 interface LaneRow {
   readonly slot: number;
@@ -50,7 +52,7 @@ interface AnswerRow {
  * Turns that wait for a person. As tk_engine: ask, answer and what became of it; as tk_sweep: expiry. A question is
  * resolved once, by compare-and-set under its lane's lock, and its turn is then owed its going on like a resume.
  */
-export class PostgresInputStore implements InputStore {
+export class PostgresInputStore implements InputStore, InputReads {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -84,6 +86,11 @@ export class PostgresInputStore implements InputStore {
       return { result: 'answered', lane, sessionKey: row.key ?? '', seq: row.seq };
     }
     return { result: row?.result === 'closed' ? 'closed' : 'missing' };
+  }
+
+  async laneOf(tenantId: TenantId, inputId: InputId): Promise<LaneRef | null> {
+    const [row] = await this.#database.query<{ slot: number; lane_id: LaneId }>(LANE_OF, [tenantId, inputId]);
+    return row === undefined ? null : { slot: row.slot, tenantId, laneId: row.lane_id };
   }
 
   async expire(limit: number): Promise<LaneRef[]> {

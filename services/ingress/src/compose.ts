@@ -54,7 +54,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
   const publicApp = createPublicApp({ ...server, requestIdPrefix: `req-${bootId.slice(-12)}` }, kit.readiness, {
     ...stores,
     ...links,
-    ...{ access, clientTokens, tickets },
+    ...{ access, clientTokens, tickets, logger, readJson: server.readJson },
     acceptMessage,
     waiters,
     ...streams,
@@ -83,6 +83,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
       { name: 'node row', everyMs: 1_000, work: () => node.beat() },
       { name: 'slot map', everyMs: 10_000, work: () => slots.refresh() },
       { name: 'tenant loads', everyMs: 1_000, work: async () => queued.update(await intake.queuedPerTenant()) },
+      { name: 'pings of sockets', everyMs: 20_000, work: async () => streams.openSockets.ping() },
       { name: 'count of ingress nodes', everyMs: 5_000, work: () => nodes.refresh() },
     ],
     closing: [jobs, redis, bus, databases],

@@ -6,6 +6,7 @@ import { type Address, closeGently, listen } from './http/listeners.ts';
 import type { NodeRow } from './node/node-row.ts';
 import type { SlotMap } from './node/slot-map.ts';
 import type { RunWaiters } from './runs/run-waiters.ts';
+import type { OpenSockets } from './sockets/open-sockets.ts';
 import type { LaneChanges } from './streams/lane-changes.ts';
 import type { OpenStreams } from './streams/open-streams.ts';
 
@@ -23,6 +24,7 @@ export interface IngressServiceParts {
   readonly acceptMessage: Pick<AcceptMessage, 'close'>;
   readonly waiters: Pick<RunWaiters, 'drain'>;
   readonly openStreams: Pick<OpenStreams, 'drain' | 'run'>;
+  readonly openSockets: Pick<OpenSockets, 'drain'> & Disposable;
   readonly laneChanges: Pick<LaneChanges, 'run'>;
   readonly slots: SlotMap;
   readonly node: NodeRow;
@@ -70,17 +72,19 @@ export class IngressService implements Service {
   }
 
   async drain(signal: AbortSignal): Promise<void> {
-    const { listeners, node, openStreams, waiters, acceptMessage, clock } = this.#parts;
+    const { listeners, node, openStreams, openSockets, waiters, acceptMessage, clock } = this.#parts;
     await this.#try(() => node.leave(), 'the node could not say that it leaves');
     openStreams.drain();
+    openSockets.drain();
     waiters.drain();
     await closeGently(listeners[0].app, clock, signal);
     await acceptMessage.close(LAST_BATCH_MS);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { listeners, node, rateLimits, closing, clock } = this.#parts;
+    const { listeners, node, openSockets, rateLimits, closing, clock } = this.#parts;
     this.#stop.abort();
+    openSockets[Symbol.dispose]();
     await Promise.all(listeners.map(({ app }) => closeGently(app, clock, AbortSignal.abort())));
     await Promise.all(this.#running);
     await this.#try(() => node.gone(), 'the node could not say that it is gone');

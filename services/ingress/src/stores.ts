@@ -28,6 +28,7 @@ export function openStores(config: IngressConfig, kit: Kit) {
     control: new storage.PostgresControlStore(databases.engine),
     inputs: new storage.PostgresInputStore(databases.engine),
     runs: new storage.RunStore(databases),
+    seenMarks: new storage.SeenStore(databases.engine),
     ticketUses: new storage.TicketStore(databases.api),
     timelines: new storage.TimelineStore(databases.api),
     sessions: new storage.SessionStore(databases.api),

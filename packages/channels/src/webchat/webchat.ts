@@ -18,13 +18,13 @@ const OptionsSchema = z.strictObject({
 });
 
 /**
- * Web chat: visitors of a page talk to an agent over a socket of this server. There is nothing to send to: a reply is
- * in the room's stream, where its visitor reads it, now or when it comes back.
+ * Web chat: visitors of a page talk to an agent over a socket of this server. There is nothing to send to: a committed
+ * reply is in the room's stream already, where its visitor reads it, now or when it comes back, and says that it did.
  */
 export const webchat: Channel = {
   manifest: { id: 'webchat', apiVersion: 1, secretNames: SECRET_NAMES },
   checkAccount,
-  open: () => ({ ingress: null, egress: null }),
+  open: () => ({ ingress: null, egress: { send: () => Promise.resolve({ result: 'offered' }) } }),
 };
 
 function checkAccount({ options, secrets }: AccountDraft): Readonly<Record<string, unknown>> {

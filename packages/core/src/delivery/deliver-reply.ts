@@ -310,7 +310,8 @@ export class ReplyDeliverer implements Replies {
       metrics.deliveries.inc({ platform: sent.platform, state: outcome.state });
       if (outcome.state === 'delivered') {
         metrics.delaySeconds.observe(Math.max(0, clock.nowMs() - delivery.finishedAt.getTime()) / 1000);
-      } else log.warn({ ...about, code: outcome.error.code, state: outcome.state }, 'a reply was not delivered');
+      } else if (outcome.state !== 'offered')
+        log.warn({ ...about, code: outcome.error.code, state: outcome.state }, 'a reply was not delivered');
     } catch (error) {
       log.failed(error, about, 'a delivery was left to its repair');
     }

@@ -4,6 +4,8 @@ import type { DeliverySettlement, DueDelivery } from '../ports/delivery.ts';
 export type SendOutcome =
   /** The platform took it; `ref` = its own ids, when it gave some. */
   | { readonly result: 'delivered'; readonly ref: string | null }
+  /** It stands where its reader finds it, who says later that it was seen: web chat. */
+  | { readonly result: 'offered' }
   /** The platform certainly did not take it, and may later. `retryAfterMs`: the wait that it asked for. */
   | { readonly result: 'refused'; readonly code: string; readonly retryAfterMs: number | null }
   /** The platform certainly did not take it and never will. */
@@ -34,6 +36,8 @@ export function settleSend({ delivery, outcome, nowMs, random }: SettleSend): De
   switch (outcome.result) {
     case 'delivered':
       return { state: 'delivered', ref: outcome.ref };
+    case 'offered':
+      return { state: 'offered' };
     case 'failed':
     case 'unknown':
       return { state: outcome.result, error: { code: outcome.code } };

@@ -28,6 +28,7 @@ export interface DeliverySettlement extends DeliveryRef {
   readonly attempt: number;
   readonly outcome:
     | { readonly state: 'delivered'; readonly ref: string | null }
+    | { readonly state: 'offered' }
     /** A proven refusal that may be tried again, not before `afterMs` from now on the database clock. */
     | {
         readonly state: 'pending';
@@ -74,4 +75,10 @@ export interface DeliveryStore {
    * @throws StoreError
    */
   nextDueMs(partitions: readonly number[], exceptAccounts: readonly AccountId[]): Promise<number | null>;
+}
+
+/** What visitors of a web chat say that they read. */
+export interface SeenMarks {
+  /** Everything offered in the lane up to this seq is delivered. @throws StoreError */
+  seen(lane: LaneRef, seq: number): Promise<void>;
 }

@@ -65,3 +65,8 @@ export interface InputStore {
   /** Questions whose time is over; the lanes that go on, at most `limit`. The leader's. @throws StoreError */
   expire(limit: number): Promise<LaneRef[]>;
 }
+
+export interface InputReads {
+  /** Where a question was asked; null: no such question of this tenant. @throws StoreError */
+  laneOf(tenantId: TenantId, inputId: InputId): Promise<LaneRef | null>;
+}

@@ -1,4 +1,5 @@
 /** What web chat adds to the HTTP API. */
+import { SocketQuerySchema } from '../frames.ts';
 import { ClientTokenRequestSchema, ClientTokenSchema, StreamTicketSchema } from '../http/client-tokens.ts';
 import { NoQuerySchema } from '../http/fields.ts';
 import type { Operation } from './operation.ts';
@@ -24,5 +25,16 @@ export const VISITORS: readonly Operation[] = [
     visitors: true,
     query: NoQuerySchema,
     answers: { 201: StreamTicketSchema },
+  },
+  {
+    method: 'get',
+    path: '/v1/ws',
+    id: 'openSocket',
+    summary: 'Web chat of visitors and streams for keys, as a WebSocket: see docs/web-chat.md for its frames',
+    door: 'sessions:read',
+    visitors: true,
+    query: SocketQuerySchema,
+    answers: { 101: null },
+    errors: ['invalid_field'],
   },
 ];

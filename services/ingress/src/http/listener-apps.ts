@@ -17,6 +17,7 @@ import { createHttpServer, type HttpServerParts } from './server.ts';
 import { registerSessionControl, type SessionControlParts } from './session-control.ts';
 import { registerSessionEvents, type SessionEventParts } from './session-events.ts';
 import { registerSessions, type SessionParts } from './sessions.ts';
+import { registerSocket, type SocketParts } from './socket.ts';
 
 /** What customers and platforms reach: `/v1` and `/hooks`. */
 export function createPublicApp(
@@ -31,7 +32,8 @@ export function createPublicApp(
     SessionEventParts &
     OutboundParts &
     InputParts &
-    ClientTokenParts,
+    ClientTokenParts &
+    SocketParts,
 ): FastifyInstance {
   const app = createHttpServer(server);
   registerHealth(app, readiness);
@@ -49,6 +51,7 @@ export function createPublicApp(
   registerInputs(app, parts);
   registerSessionEvents(app, parts);
   registerClientTokens(app, parts);
+  registerSocket(app, parts);
   return app;
 }
 

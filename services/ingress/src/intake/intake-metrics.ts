@@ -13,7 +13,7 @@ export interface IntakeMetrics {
 }
 
 export interface AboutMessage {
-  readonly door: 'http' | 'hook';
+  readonly door: 'http' | 'hook' | 'socket';
   readonly kind: string;
   readonly platform: string;
   readonly ms: number;

@@ -2,6 +2,7 @@ import type { LiveStream, Snapshots, StreamReads } from '@turnkeeper/core';
 import type { Kit } from '@turnkeeper/platform/process';
 import type { Access } from '../http/access.ts';
 import { RunStreams } from '../runs/run-streams.ts';
+import { OpenSockets } from '../sockets/open-sockets.ts';
 import { LaneChanges } from './lane-changes.ts';
 import { OpenStreams } from './open-streams.ts';
 import { SessionStreams } from './session-streams.ts';
@@ -25,5 +26,5 @@ export function buildStreams(kit: Kit, parts: StreamParts) {
   const deltasDropped = metrics.counter('stream_deltas_dropped_total');
   const sessionStreams = new SessionStreams({ reads, changes: laneChanges, live, snapshots, clock, logger, replays });
   const streams = new RunStreams({ sessionStreams, reads, clock, openStreams, deltasDropped });
-  return { openStreams, laneChanges, streams, sessionStreams, deltasDropped };
+  return { openStreams, openSockets: new OpenSockets(), laneChanges, streams, sessionStreams, deltasDropped };
 }

@@ -52,9 +52,9 @@ export class AccountChannels implements ReplyChannels {
     if (typeof account === 'string') return failed(config.channel, account);
     if (account.egress === null) return failed(config.channel, 'config_missing');
     if (!(await gate.mayBegin())) return null;
-    sent.inc();
     const http: HttpSender = {
       send: (request) => {
+        sent.inc();
         const headers =
           span.traceparent === null ? request.headers : { ...request.headers, traceparent: span.traceparent };
         return egress.send(tenantId, { ...request, headers, mayStart: gate.mayStillBegin });
@@ -66,7 +66,7 @@ export class AccountChannels implements ReplyChannels {
     let code: string | undefined = 'internal';
     try {
       const outcome = await account.egress.send(delivery, { http, nowMs: clock.nowMs(), signal });
-      code = outcome.result === 'delivered' ? undefined : outcome.code;
+      code = 'code' in outcome ? outcome.code : undefined;
       return { platform: config.channel, outcome };
     } finally {
       span.end(code);
