@@ -119,7 +119,15 @@ export type {
   OutboundResult,
 } from './ports/control.ts';
 export type { ClaimDue, DeliverySettlement, DeliveryStore, DueDelivery, OwnSend, SeenMarks } from './ports/delivery.ts';
-export type { AnswerResult, AskRequest, AskResult, InputReads, InputStore, Question, ResolvedInput } from './ports/inputs.ts';
+export type {
+  AnswerResult,
+  AskRequest,
+  AskResult,
+  InputReads,
+  InputStore,
+  Question,
+  ResolvedInput,
+} from './ports/inputs.ts';
 export type { AcceptItem, AcceptResult, EventBody, IntakeStore, QueuedCount, Source } from './ports/intake.ts';
 export type {
   ClaimedEvent,

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { GoodbyeSchema, LiveEventSchema, StopTurnSchema, WatchSchema } from './bus.ts';
+import { ClientFrameSchema } from './frames.ts';
+import { ClientTokenRequestSchema, ClientTokenSchema } from './http/client-tokens.ts';
 import {
   AccountBodySchema,
   AccountListSchema,
@@ -35,6 +37,9 @@ const WIRES = {
   activation: ActivationSchema,
   agentBody: AgentBodySchema,
   agentList: AgentListSchema,
+  clientFrame: ClientFrameSchema,
+  clientToken: ClientTokenSchema,
+  clientTokenRequest: ClientTokenRequestSchema,
   eventList: EventListSchema,
   goodbye: GoodbyeSchema,
   history: HistorySchema,

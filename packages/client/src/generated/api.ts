@@ -429,6 +429,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/ws": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Web chat of visitors and streams for keys, as a WebSocket: see docs/web-chat.md for its frames
+         * @description Needs the scope `sessions:read`.
+         */
+        readonly get: operations["openSocket"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/agents": {
         readonly parameters: {
             readonly query?: never;
@@ -1765,6 +1785,21 @@ export interface operations {
                 };
             };
         };
+    };
+    readonly openSocket: {
+        readonly parameters: {
+            readonly query?: {
+                readonly ticket?: string;
+                readonly types?: string;
+                readonly deltas?: "true" | "false";
+                readonly tools?: "none" | "names" | "full";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: never;
     };
     readonly listAgents: {
         readonly parameters: {

@@ -2,8 +2,6 @@ import {
   type AgentId,
   AppError,
   type InputId,
-  type InputStore,
-  type LaneRef,
   parseId,
   type Scope,
   type SessionReads,
@@ -11,16 +9,15 @@ import {
 } from '@turnkeeper/core';
 import { CLOSE_CODES, type ClientFrame } from '@turnkeeper/protocol';
 import type { Caller } from '../http/access.ts';
+import { type AnsweringParts, answerInput } from '../http/inputs.ts';
 import type { Targets } from '../intake/targets.ts';
 import type { FrameHandler } from './client-socket.ts';
 import type { JoinedRooms } from './joined-rooms.ts';
 import type { SocketLink } from './socket-link.ts';
 
-export interface KeyFrameParts {
+export interface KeyFrameParts extends AnsweringParts {
   readonly sessions: Pick<SessionReads, 'find'>;
   readonly targets: Pick<Targets, 'agent'>;
-  readonly inputs: Pick<InputStore, 'answer'>;
-  readonly wakeLane: (lane: LaneRef) => void;
 }
 
 type Subscription = Extract<ClientFrame, { readonly type: 'subscribe' | 'unsubscribe' }>;
@@ -79,12 +76,8 @@ export class KeyFrames implements FrameHandler {
 
   async #answer({ inputId, text }: Extract<ClientFrame, { readonly type: 'input.answer' }>): Promise<void> {
     this.#needs('messages:write');
-    const id = parseId<InputId>(inputId, 'inp');
-    const answered = id === null ? null : await this.#parts.inputs.answer(this.#caller.tenant.tenantId, id, { text });
-    if (answered?.result === 'answered') this.#parts.wakeLane(answered.lane);
-    else if (answered?.result === 'closed')
-      throw new AppError({ code: 'input_closed', message: 'the question was answered, has expired or was withdrawn' });
-    else throw new AppError({ code: 'not_found', message: 'no such question' });
+    const answer = { inputId: parseId<InputId>(inputId, 'inp'), text };
+    await answerInput(this.#caller.tenant.tenantId, answer, this.#parts);
   }
 
   #needs(scope: Scope): void {

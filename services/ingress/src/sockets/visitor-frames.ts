@@ -21,6 +21,7 @@ import {
 } from '@turnkeeper/core';
 import { CLOSE_CODES, type ClientFrame } from '@turnkeeper/protocol';
 import canonicalize from 'canonicalize';
+import { answerInput } from '../http/inputs.ts';
 import type { RateGate } from '../http/rate-gate.ts';
 import type { IntakeMetrics } from '../intake/intake-metrics.ts';
 import type { ControlledLane } from '../runs/announce-end.ts';
@@ -38,7 +39,6 @@ export interface VisitorFrameParts {
   readonly seenMarks: SeenMarks;
   readonly signals: Pick<ControlSignals, 'stopTurn'>;
   readonly announceControl: (controlled: ControlledLane) => void;
-  readonly wakeLane: (lane: LaneRef) => void;
   readonly metrics: Pick<IntakeMetrics, 'answered'>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -168,16 +168,11 @@ export class VisitorFrames implements FrameHandler {
 
   /** A question of a room that is not its own is no question. */
   async #answer({ inputId, text }: FrameOf<'input.answer'>): Promise<void> {
-    const { inputs, wakeLane } = this.#parts;
     const { tenantId } = this.#visitor.tenant;
     const id = parseId<InputId>(inputId, 'inp');
-    const lane = id === null ? null : await inputs.laneOf(tenantId, id);
+    const lane = id === null ? null : await this.#parts.inputs.laneOf(tenantId, id);
     const isOwn = roomsOf(this.#visitor).some((room) => this.#laneOf(room).laneId === lane?.laneId);
-    if (id === null || !isOwn) throw new AppError({ code: 'not_found', message: 'no such question' });
-    const answered = await inputs.answer(tenantId, id, { text });
-    if (answered.result === 'answered') wakeLane(answered.lane);
-    else
-      throw new AppError({ code: 'input_closed', message: 'the question was answered, has expired or was withdrawn' });
+    await answerInput(tenantId, { inputId: isOwn ? id : null, text }, this.#parts);
   }
 
   #laneOf({ source, sessionKey }: Room): LaneRef {
