@@ -68,6 +68,6 @@ export function lineOf({ at, type, sessionKey, data }: StreamEvent): string {
     .map((name) => data[name])
     .filter((value) => typeof value === 'string' && value !== '')
     .map((value) => shorten(String(value).replaceAll(/\s+/g, ' '), TEXT_WIDTH));
-  const where = shorten(sessionKey, SESSION_WIDTH).padEnd(SESSION_WIDTH);
+  const where = shorten(sessionKey ?? '', SESSION_WIDTH).padEnd(SESSION_WIDTH);
   return `${time}  ${where}  ${type.padEnd(TYPE_WIDTH)}  ${what.join(' ')}`.trimEnd();
 }
