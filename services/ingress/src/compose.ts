@@ -56,6 +56,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     ...links,
     ...{ access, clientTokens, tickets, logger, readJson: server.readJson },
     acceptMessage,
+    queued,
     waiters,
     ...streams,
     clock,

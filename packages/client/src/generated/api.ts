@@ -389,6 +389,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/limits": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read the limits of the tenant, and what it has of them
+         * @description Needs the scope `usage:read`.
+         */
+        readonly get: operations["getLimits"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/client-tokens": {
         readonly parameters: {
             readonly query?: never;
@@ -1715,6 +1735,37 @@ export interface operations {
                         readonly inputId: string;
                         /** @constant */
                         readonly outcome: "answered";
+                    };
+                };
+            };
+        };
+    };
+    readonly getLimits: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly limits: {
+                            readonly ratePerSecond: number | null;
+                            readonly burst: number | null;
+                            readonly turnSlots: number;
+                            readonly queuedPerLane: number;
+                            readonly queuedPerTenant: number;
+                        };
+                        readonly use: {
+                            readonly queuedPerTenant: number;
+                        };
                     };
                 };
             };

@@ -241,17 +241,20 @@ export type ConfigChange = z.infer<typeof ConfigChangeSchema>;
 
 const stamps = { createdAt: InstantSchema, updatedAt: InstantSchema };
 
+/** Null: no limit. */
+export const TenantLimitsSchema = z.strictObject({
+  ratePerSecond: z.int().nullable(),
+  burst: z.int().nullable(),
+  turnSlots: z.int(),
+  queuedPerLane: z.int(),
+  queuedPerTenant: z.int(),
+});
+
 export const TenantSchema = z.strictObject({
   id: z.string(),
   name: z.string(),
   status: z.enum(['active', 'suspended', 'deleting']),
-  limits: z.strictObject({
-    ratePerSecond: z.int().nullable(),
-    burst: z.int().nullable(),
-    turnSlots: z.int(),
-    queuedPerLane: z.int(),
-    queuedPerTenant: z.int(),
-  }),
+  limits: TenantLimitsSchema,
   timeZone: z.string(),
   version: z.int(),
   ...stamps,

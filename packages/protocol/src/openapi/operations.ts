@@ -3,6 +3,7 @@ import type { HttpErrorCode } from '@turnkeeper/core';
 import * as configuration from '../http/configuration.ts';
 import { NoQuerySchema, PageQuerySchema } from '../http/fields.ts';
 import * as inputs from '../http/inputs.ts';
+import { LimitsAnswerSchema } from '../http/limits.ts';
 import * as messages from '../http/messages.ts';
 import * as operations from '../http/operations.ts';
 import * as runs from '../http/runs.ts';
@@ -306,6 +307,16 @@ const CONTROL: readonly Operation[] = [
   },
 ];
 
+const LIMITS: Operation = {
+  method: 'get',
+  path: '/v1/limits',
+  id: 'getLimits',
+  summary: 'Read the limits of the tenant, and what it has of them',
+  door: 'usage:read',
+  query: NoQuerySchema,
+  answers: { 200: LimitsAnswerSchema },
+};
+
 const HEALTH: readonly Operation[] = [
   {
     method: 'get',
@@ -345,6 +356,7 @@ const HEALTH: readonly Operation[] = [
 export const OPERATIONS: readonly Operation[] = [
   ...MESSAGES,
   ...CONTROL,
+  LIMITS,
   ...VISITORS,
   ...RESOURCES.flatMap((resource) => resourceOperations(resource, false)),
   ...TENANTS,

@@ -10,6 +10,7 @@ import { registerHealth, registerMetrics, registerOpenApi } from './health.ts';
 import { type HookParts, registerHooks } from './hooks.ts';
 import { type InputParts, registerInputs } from './inputs.ts';
 import { registerKeys } from './keys.ts';
+import { type LimitParts, registerLimits } from './limits.ts';
 import { type MessageParts, registerMessages } from './messages.ts';
 import { type OutboundParts, registerOutbound } from './outbound.ts';
 import { type RunParts, registerRuns } from './runs.ts';
@@ -33,7 +34,8 @@ export function createPublicApp(
     OutboundParts &
     InputParts &
     ClientTokenParts &
-    SocketParts,
+    SocketParts &
+    LimitParts,
 ): FastifyInstance {
   const app = createHttpServer(server);
   registerHealth(app, readiness);
@@ -49,6 +51,7 @@ export function createPublicApp(
   registerSessionControl(app, parts);
   registerOutbound(app, parts);
   registerInputs(app, parts);
+  registerLimits(app, parts);
   registerSessionEvents(app, parts);
   registerClientTokens(app, parts);
   registerSocket(app, parts);

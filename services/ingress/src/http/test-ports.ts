@@ -164,11 +164,12 @@ export class TestPorts {
     this.poll = poll;
     this.drain = () => openStreams.drain();
     this.recheck = () => openStreams.recheck();
+    const queued = new QueuedEstimate();
     const acceptMessage = new AcceptMessage({
       nodeId: '50000000-0000-7000-8000-000000000000' as BootId,
       intake: { accept: (_node, items) => this.#accept(items) },
       wakeUps: { wake: () => undefined },
-      queued: new QueuedEstimate(),
+      queued,
       partitionOf: (slot) => slot % 16,
       clock,
       ids,
@@ -185,7 +186,7 @@ export class TestPorts {
     const rates = new RateGate({ take: () => Promise.resolve(this.rate ?? allowed) }, counts.rateLimited);
     const targets = new Targets(configs);
     const shared = {
-      ...{ access, rates, targets, acceptMessage, runs, streams, waiters, clock },
+      ...{ access, rates, targets, acceptMessage, queued, runs, streams, waiters, clock },
       ...{ tracer: noTracer, metrics: counts },
     };
     registerMessages(app, shared);
