@@ -50,6 +50,8 @@ export function configOf(url: string, over: Partial<AgentConfig> = {}): AgentCon
     },
     busyMode: 'queue',
     system: null,
+    turnMsMax: null,
+    inactiveMsMax: null,
     runtime: { kind: 'openai', baseUrl: `${url}/v1`, model: 'm', tools: [] },
     secret: (name) => Promise.resolve(name === 'apiKey' ? API_KEY : null),
     ...over,

@@ -1906,6 +1906,15 @@ export interface operations {
                                 /** @enum {string} */
                                 readonly mode: "queue";
                             };
+                            readonly limits?: {
+                                readonly turnMs?: number;
+                                readonly inactiveMs?: number;
+                            };
+                            readonly resume?: {
+                                readonly freshnessMs?: number;
+                                readonly resumesMax?: number;
+                                readonly failuresMax?: number;
+                            };
                             readonly secretNames: readonly string[];
                             /** Format: date-time */
                             readonly createdAt: string;
@@ -1963,6 +1972,15 @@ export interface operations {
                         /** @enum {string} */
                         readonly mode?: "queue";
                     };
+                    readonly limits?: {
+                        readonly turnMs?: number;
+                        readonly inactiveMs?: number;
+                    };
+                    readonly resume?: {
+                        readonly freshnessMs?: number;
+                        readonly resumesMax?: number;
+                        readonly failuresMax?: number;
+                    };
                 };
             };
         };
@@ -2007,6 +2025,15 @@ export interface operations {
                         readonly busy: {
                             /** @enum {string} */
                             readonly mode: "queue";
+                        };
+                        readonly limits?: {
+                            readonly turnMs?: number;
+                            readonly inactiveMs?: number;
+                        };
+                        readonly resume?: {
+                            readonly freshnessMs?: number;
+                            readonly resumesMax?: number;
+                            readonly failuresMax?: number;
                         };
                         readonly secretNames: readonly string[];
                         /** Format: date-time */
@@ -2070,6 +2097,15 @@ export interface operations {
                         readonly busy: {
                             /** @enum {string} */
                             readonly mode: "queue";
+                        };
+                        readonly limits?: {
+                            readonly turnMs?: number;
+                            readonly inactiveMs?: number;
+                        };
+                        readonly resume?: {
+                            readonly freshnessMs?: number;
+                            readonly resumesMax?: number;
+                            readonly failuresMax?: number;
                         };
                         readonly secretNames: readonly string[];
                         /** Format: date-time */
@@ -2147,6 +2183,15 @@ export interface operations {
                         readonly busy: {
                             /** @enum {string} */
                             readonly mode: "queue";
+                        };
+                        readonly limits?: {
+                            readonly turnMs?: number;
+                            readonly inactiveMs?: number;
+                        };
+                        readonly resume?: {
+                            readonly freshnessMs?: number;
+                            readonly resumesMax?: number;
+                            readonly failuresMax?: number;
                         };
                         readonly secretNames: readonly string[];
                         /** Format: date-time */
@@ -2227,6 +2272,15 @@ export interface operations {
                         /** @enum {string} */
                         readonly mode?: "queue";
                     } | null;
+                    readonly limits?: {
+                        readonly turnMs?: number;
+                        readonly inactiveMs?: number;
+                    } | null;
+                    readonly resume?: {
+                        readonly freshnessMs?: number;
+                        readonly resumesMax?: number;
+                        readonly failuresMax?: number;
+                    } | null;
                 };
             };
         };
@@ -2272,6 +2326,15 @@ export interface operations {
                         readonly busy: {
                             /** @enum {string} */
                             readonly mode: "queue";
+                        };
+                        readonly limits?: {
+                            readonly turnMs?: number;
+                            readonly inactiveMs?: number;
+                        };
+                        readonly resume?: {
+                            readonly freshnessMs?: number;
+                            readonly resumesMax?: number;
+                            readonly failuresMax?: number;
                         };
                         readonly secretNames: readonly string[];
                         /** Format: date-time */

@@ -19,6 +19,20 @@ export interface OpenAiSettings {
   readonly tools?: readonly AgentTool[] | undefined;
 }
 
+/** How long a turn may take; what is left out is the worker's own limit, which none may exceed. */
+export interface TurnLimitSettings {
+  readonly turnMs?: number | undefined;
+  /** Without a sign of life. */
+  readonly inactiveMs?: number | undefined;
+}
+
+/** What becomes of turns that are interrupted; what is left out is `RECOVERY_DEFAULTS`. */
+export interface ResumeSettings {
+  readonly freshnessMs?: number | undefined;
+  readonly resumesMax?: number | undefined;
+  readonly failuresMax?: number | undefined;
+}
+
 /** An agent as people write it. Exactly the block that `runtime` names stands beside it. */
 export interface AgentSettings {
   readonly runtime: 'echo' | 'openai';
@@ -27,6 +41,8 @@ export interface AgentSettings {
   readonly system?: string | undefined;
   readonly keyPolicy?: KeyPolicySettings | undefined;
   readonly busy?: { readonly mode?: 'queue' | undefined } | undefined;
+  readonly limits?: TurnLimitSettings | undefined;
+  readonly resume?: ResumeSettings | undefined;
 }
 
 /** An agent as a version keeps it. */
@@ -37,6 +53,8 @@ export interface StoredAgent {
   readonly system?: string;
   readonly keyPolicy: KeyPolicySettings;
   readonly busy: { readonly mode: 'queue' };
+  readonly limits?: TurnLimitSettings;
+  readonly resume?: ResumeSettings;
 }
 
 /** An account as a version keeps it. `agentId` is a UUID. */
@@ -48,7 +66,7 @@ export interface StoredAccount {
 
 /** Fills in what was left out. */
 export function completeAgent(settings: AgentSettings): StoredAgent {
-  const { runtime, echo, openai, system, keyPolicy, busy } = settings;
+  const { runtime, echo, openai, system, keyPolicy, busy, limits, resume } = settings;
   return {
     runtime,
     ...(runtime === 'echo' && {
@@ -58,6 +76,8 @@ export function completeAgent(settings: AgentSettings): StoredAgent {
     ...(system !== undefined && { system }),
     keyPolicy: keyPolicy ?? 'standard',
     busy: { mode: busy?.mode ?? 'queue' },
+    ...(limits !== undefined && { limits }),
+    ...(resume !== undefined && { resume }),
   };
 }
 

@@ -61,6 +61,9 @@ export interface AgentConfig extends SealedValues {
   readonly keyPolicy: KeyPolicyConfig;
   readonly busyMode: 'queue';
   readonly system: string | null;
+  /** Of its turns, milliseconds; null = the worker's own limit, which none may exceed. */
+  readonly turnMsMax: number | null;
+  readonly inactiveMsMax: number | null;
   readonly runtime: AgentRuntimeConfig;
 }
 

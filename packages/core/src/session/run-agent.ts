@@ -52,6 +52,7 @@ export async function runAgent(turn: RunningAgentTurn, options: RunAgentOptions)
     if (turn.signal.aborted) return { how: 'lost' };
     turn.agentVersion = config.version;
     turn.runtime = config.runtime.kind;
+    turn.limits = config;
     options.stream.started(claimed, config.version);
     const said = await tryAgent(turn, config, options);
     return said.ask !== undefined ? await ask(turn, said.ask, options) : { how: 'replied', reply: said };

@@ -68,6 +68,21 @@ describe('a turn', () => {
     expect(await end).toEqual(replied);
   });
 
+  it('keeps to the limits of its agent where they are narrower, never to wider ones', async () => {
+    const { turns, asked, clock } = turnsOf();
+    const narrow = start(turns, 1);
+    const wide = start(turns, 2);
+    if (asked[0]) asked[0].turn.limits = { turnMsMax: 2_000, inactiveMsMax: null };
+    if (asked[1]) asked[1].turn.limits = { turnMsMax: null, inactiveMsMax: 60_000 };
+    await clock.advance(2_000);
+    turns.expire();
+    expect(await narrow.end).toMatchObject({ status: 'timeout', code: 'turn_timeout' });
+    expect(turns.running).toBe(1);
+    await clock.advance(1_000);
+    turns.expire();
+    expect(await wide.end).toMatchObject({ status: 'timeout', code: 'inactivity_timeout' });
+  });
+
   it('does not wait for an agent that ignores its abort, and drops the late answer', async () => {
     const { turns, asked, clock } = turnsOf();
     const { end } = start(turns);

@@ -12,6 +12,12 @@ export type TurnEnd =
   | { readonly how: 'lost' }
   | { readonly how: 'given_back'; readonly reason: HandBackRequest['reason'] };
 
+/** Milliseconds; null = none of its own. */
+export interface TurnLimits {
+  readonly turnMsMax: number | null;
+  readonly inactiveMsMax: number | null;
+}
+
 /** A turn that this worker runs. */
 export interface RunningAgentTurn {
   readonly claimed: ClaimedTurn;
@@ -21,6 +27,8 @@ export interface RunningAgentTurn {
   /** Of the agent's configuration, once it is known. */
   agentVersion: number | null;
   runtime: string;
+  /** The agent's own limits, once they are known; the worker's hold beside them. */
+  limits: TurnLimits | null;
   /** The agent did something: the inactivity limit starts anew. */
   active(): void;
 }
@@ -115,8 +123,12 @@ export class Turns {
     const nowMs = clock.monotonicMs();
     for (const turn of this.#known.values()) {
       if (!(turn instanceof Turn)) continue;
-      if (nowMs - turn.startedMs >= turnMsMax) turn.finish(limit('turn_timeout'));
-      else if (nowMs - turn.activeMs >= inactiveMsMax) turn.finish(limit('inactivity_timeout'));
+      const own = turn.limits;
+      if (nowMs - turn.startedMs >= Math.min(turnMsMax, own?.turnMsMax ?? turnMsMax)) {
+        turn.finish(limit('turn_timeout'));
+      } else if (nowMs - turn.activeMs >= Math.min(inactiveMsMax, own?.inactiveMsMax ?? inactiveMsMax)) {
+        turn.finish(limit('inactivity_timeout'));
+      }
     }
   }
 
@@ -136,6 +148,7 @@ class Turn implements RunningAgentTurn {
   readonly startedMs: number;
   agentVersion: number | null = null;
   runtime = 'none';
+  limits: TurnLimits | null = null;
   activeMs: number;
   isOver = false;
   readonly #clock: Clock;

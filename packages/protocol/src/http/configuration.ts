@@ -43,6 +43,16 @@ const ApiKeyText = SecretText.refine(isHeaderText, {
 const MS_MAX = 3_600_000;
 const PARTS_MAX = 1000;
 
+const TurnLimitsSchema = z.strictObject({
+  turnMs: z.int().min(1_000).max(86_400_000).optional(),
+  inactiveMs: z.int().min(1_000).max(86_400_000).optional(),
+});
+const ResumeSchema = z.strictObject({
+  freshnessMs: z.int().min(0).max(604_800_000).optional(),
+  resumesMax: z.int().min(1).max(100).optional(),
+  failuresMax: z.int().min(1).max(100).optional(),
+});
+
 /** What a model may call. */
 const AgentToolsSchema = z.array(z.enum(AGENT_TOOLS)).max(16).readonly();
 
@@ -69,6 +79,8 @@ export const AgentBodySchema = z
     system: z.string().max(65_536).optional(),
     keyPolicy: KeyPolicySchema.optional(),
     busy: z.strictObject({ mode: BusyModeSchema.optional() }).optional(),
+    limits: TurnLimitsSchema.optional(),
+    resume: ResumeSchema.optional(),
   })
   .check((context) => {
     const { runtime, echo, openai } = context.value;
@@ -102,6 +114,8 @@ export const AgentPatchSchema = z.strictObject({
   system: z.string().max(65_536).nullish(),
   keyPolicy: KeyPolicySchema.nullish(),
   busy: z.strictObject({ mode: BusyModeSchema.optional() }).nullish(),
+  limits: TurnLimitsSchema.nullish(),
+  resume: ResumeSchema.nullish(),
 });
 export type AgentPatch = z.infer<typeof AgentPatchSchema>;
 
@@ -284,6 +298,8 @@ export const AgentSchema = z.strictObject({
   system: z.string().optional(),
   keyPolicy: KeyPolicySchema,
   busy: z.strictObject({ mode: z.enum(['queue']) }),
+  limits: TurnLimitsSchema.optional(),
+  resume: ResumeSchema.optional(),
   secretNames: z.array(z.string()),
   ...stamps,
 });

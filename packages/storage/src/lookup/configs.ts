@@ -103,6 +103,8 @@ function cachedAgents(rows: ConfigRows, cache: CacheOf, sealing: Sealing): Agent
       keyPolicy: completeKeyPolicy(row.config.keyPolicy),
       busyMode: row.config.busy.mode,
       system: row.config.system ?? null,
+      turnMsMax: row.config.limits?.turnMs ?? null,
+      inactiveMsMax: row.config.limits?.inactiveMs ?? null,
       runtime: runtimeOf(row.config),
       secret: secretsOf(sealing, { tenantId, id: agentId, row }),
     };

@@ -66,6 +66,8 @@ function patched({ settings }: AgentRow, patch: AgentPatch): object {
     system: patch.system === undefined ? settings.system : patch.system,
     keyPolicy: patch.keyPolicy === undefined ? settings.keyPolicy : patch.keyPolicy,
     busy: merge(settings.busy, patch.busy),
+    limits: merge(settings.limits, patch.limits),
+    resume: merge(settings.resume, patch.resume),
   };
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined && value !== null));
 }

@@ -332,6 +332,8 @@ function agentOf(agentId: AgentId, name: string): AgentConfig {
     },
     busyMode: 'queue',
     system: null,
+    turnMsMax: null,
+    inactiveMsMax: null,
     runtime: { kind: 'echo', delayMs: 0, fail: 0, wordMs: 0 },
     secret: () => Promise.resolve(null),
   };

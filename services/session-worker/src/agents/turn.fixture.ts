@@ -59,6 +59,8 @@ export function agentOf(runtime: AgentRuntimeConfig): AgentConfig {
       scope: 'per_user',
     },
     busyMode: 'queue',
+    turnMsMax: null,
+    inactiveMsMax: null,
     system: null,
     runtime,
     secret: () => Promise.resolve(null),
