@@ -36,8 +36,11 @@ export async function connectBus(options: BusLinkOptions): Promise<BusLink> {
 
 const AWAY_LINE = 'nats does not answer; working without it';
 
+/** `subject`: the one that it was sent to, where wildcards are subscribed. */
+type Handler = (text: string, subject: string) => void;
+
 interface Topic {
-  readonly handlers: Set<(text: string) => void>;
+  readonly handlers: Set<Handler>;
   subscription: Subscription | null;
 }
 
@@ -103,7 +106,7 @@ export class BusLink implements AsyncDisposable {
   }
 
   /** Calls back with each message of the subject (wildcards allowed) until the returned function is called. */
-  subscribe(subject: string, onText: (text: string) => void): () => void {
+  subscribe(subject: string, onText: Handler): () => void {
     let topic = this.#topics.get(subject);
     if (topic === undefined) {
       topic = { handlers: new Set(), subscription: null };
@@ -198,12 +201,12 @@ export class BusLink implements AsyncDisposable {
       callback: (error, message) => {
         if (error !== null) return this.#note(error);
         const text = message.string();
-        for (const handler of topic.handlers) this.#call(handler, text);
+        for (const handler of topic.handlers) this.#call(handler, text, message.subject);
       },
     });
   }
 
-  #leave(subject: string, onText: (text: string) => void): void {
+  #leave(subject: string, onText: Handler): void {
     const topic = this.#topics.get(subject);
     if (topic === undefined || !topic.handlers.delete(onText) || topic.handlers.size > 0) return;
     this.#topics.delete(subject);
@@ -211,9 +214,9 @@ export class BusLink implements AsyncDisposable {
   }
 
   /** A handler's fault must not end the connection that all others share. */
-  #call(handler: (text: string) => void, text: string): void {
+  #call(handler: Handler, text: string, subject: string): void {
     try {
-      handler(text);
+      handler(text, subject);
     } catch (error) {
       this.#options.logger.failed(error, {}, 'a reader of bus messages failed');
     }

@@ -182,7 +182,7 @@ test('a worker that comes later learns who listens', async () => {
   await vi.waitFor(
     async () => {
       await time.advance(3_000);
-      expect(watchers.isWatched(lane.laneId)).toBe(true);
+      expect(watchers.isWatched(lane)).toBe(true);
     },
     { timeout: 10_000, interval: 50 },
   );

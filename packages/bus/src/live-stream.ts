@@ -1,8 +1,8 @@
-import type { Clock, Counter, LaneId, LaneRef, LiveEvent, LiveStream } from '@turnkeeper/core';
+import type { Clock, Counter, LaneId, LaneRef, LiveEvent, LiveStream, TenantId } from '@turnkeeper/core';
 import { readLiveEvent, WATCH_LANES_MAX, writeLiveEvent, writeWatch } from '@turnkeeper/protocol';
 import type { BusLink } from './bus-link.ts';
 import { type LaneWatchers, WATCH_EVERY_MS } from './lane-watchers.ts';
-import { laneSubject, watchSubject } from './subjects.ts';
+import { laneOfSubject, laneSubject, tenantLanesSubject, watchSubject } from './subjects.ts';
 
 export interface NatsLiveStreamOptions {
   readonly link: BusLink;
@@ -21,6 +21,8 @@ export class NatsLiveStream implements LiveStream {
   readonly #watchers: LaneWatchers | undefined;
   /** Lanes with readers here, and how many. */
   readonly #read = new Map<LaneId, number>();
+  /** Tenants of which somebody here reads all lanes, and how many do. */
+  readonly #readWhole = new Map<TenantId, number>();
   #telling = false;
 
   constructor(options: NatsLiveStreamOptions) {
@@ -29,7 +31,7 @@ export class NatsLiveStream implements LiveStream {
     this.#dropped = options.dropped;
     this.#watchers = options.watchers;
     options.link.onChange((connected) => {
-      if (connected) this.#tell([...this.#read.keys()]);
+      if (connected) this.#tellAll();
     });
   }
 
@@ -37,8 +39,8 @@ export class NatsLiveStream implements LiveStream {
     return this.#link.connected;
   }
 
-  isWatched({ laneId }: LaneRef): boolean {
-    return this.#link.connected && (this.#watchers?.isWatched(laneId) ?? true);
+  isWatched(lane: LaneRef): boolean {
+    return this.#link.connected && (this.#watchers?.isWatched(lane) ?? true);
   }
 
   publish(lane: LaneRef, event: LiveEvent): void {
@@ -47,42 +49,67 @@ export class NatsLiveStream implements LiveStream {
 
   subscribe(lane: LaneRef, onEvent: (event: LiveEvent) => void): () => void {
     const { laneId } = lane;
-    const leave = this.#link.subscribe(laneSubject(this.#link.prefix, lane), (text) => {
-      const event = readLiveEvent(text);
-      if (event === null) this.#dropped.inc();
-      else onEvent(event);
-    });
-    this.#read.set(laneId, (this.#read.get(laneId) ?? 0) + 1);
-    this.#tell([laneId]);
+    const leave = this.#link.subscribe(laneSubject(this.#link.prefix, lane), (text) => this.#hand(text, onEvent));
+    const forget = count(this.#read, laneId);
+    this.#tell([laneId], []);
     if (!this.#telling) void this.#tellAgain();
-    let isOpen = true;
-    return () => {
-      if (isOpen) this.#forget(laneId);
-      isOpen = false;
-      leave();
-    };
+    return once(leave, forget);
   }
 
-  #forget(laneId: LaneId): void {
-    const left = (this.#read.get(laneId) ?? 1) - 1;
-    if (left === 0) this.#read.delete(laneId);
-    else this.#read.set(laneId, left);
+  subscribeTenant(tenantId: TenantId, onEvent: (lane: LaneRef, event: LiveEvent) => void): () => void {
+    const leave = this.#link.subscribe(tenantLanesSubject(this.#link.prefix, tenantId), (text, subject) =>
+      this.#hand(text, (event) => onEvent(laneOfSubject(tenantId, subject), event)),
+    );
+    const forget = count(this.#readWhole, tenantId);
+    this.#tell([], [tenantId]);
+    if (!this.#telling) void this.#tellAgain();
+    return once(leave, forget);
   }
 
-  #tell(lanes: readonly LaneId[]): void {
-    for (let from = 0; from < lanes.length; from += WATCH_LANES_MAX) {
-      this.#link.publish(watchSubject(this.#link.prefix), writeWatch(lanes.slice(from, from + WATCH_LANES_MAX)));
+  #hand(text: string, onEvent: (event: LiveEvent) => void): void {
+    const event = readLiveEvent(text);
+    if (event === null) this.#dropped.inc();
+    else onEvent(event);
+  }
+
+  #tell(lanes: readonly LaneId[], tenants: readonly TenantId[]): void {
+    for (let from = 0; from < Math.max(lanes.length, tenants.length); from += WATCH_LANES_MAX) {
+      const part = <Id>(ids: readonly Id[]) => ids.slice(from, from + WATCH_LANES_MAX);
+      const watch = writeWatch({ lanes: part(lanes), tenants: part(tenants) });
+      this.#link.publish(watchSubject(this.#link.prefix), watch);
     }
+  }
+
+  #tellAll(): void {
+    this.#tell([...this.#read.keys()], [...this.#readWhole.keys()]);
   }
 
   /** For as long as anybody reads: a worker may have missed it, or be new. */
   async #tellAgain(): Promise<void> {
     this.#telling = true;
-    while (this.#read.size > 0) {
+    while (this.#read.size + this.#readWhole.size > 0) {
       await this.#clock.sleep(WATCH_EVERY_MS, this.#link.closing);
       if (this.#link.closing.aborted) return;
-      this.#tell([...this.#read.keys()]);
+      this.#tellAll();
     }
     this.#telling = false;
   }
+}
+
+/** One reader more; call what it returns when it has gone. */
+function count<Id>(readers: Map<Id, number>, id: Id): () => void {
+  readers.set(id, (readers.get(id) ?? 0) + 1);
+  return () => {
+    const left = (readers.get(id) ?? 1) - 1;
+    if (left === 0) readers.delete(id);
+    else readers.set(id, left);
+  };
+}
+
+function once(...ends: readonly (() => void)[]): () => void {
+  let isOpen = true;
+  return () => {
+    if (isOpen) for (const end of ends) end();
+    isOpen = false;
+  };
 }

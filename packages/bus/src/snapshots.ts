@@ -12,12 +12,12 @@ export class NatsSnapshots implements Snapshots {
   }
 
   ask({ laneId }: LaneRef): void {
-    this.#link.publish(snapshotSubject(this.#link.prefix), writeWatch([laneId]));
+    this.#link.publish(snapshotSubject(this.#link.prefix), writeWatch({ lanes: [laneId], tenants: [] }));
   }
 
   onAsked(handler: (laneId: LaneId) => void): () => void {
     return this.#link.subscribe(snapshotSubject(this.#link.prefix), (text) => {
-      for (const laneId of readWatch(text) ?? []) handler(laneId);
+      for (const laneId of readWatch(text)?.lanes ?? []) handler(laneId);
     });
   }
 }

@@ -190,7 +190,16 @@ export type {
   WakeUps,
 } from './ports/signals.ts';
 export type { TenantSlots } from './ports/slots.ts';
-export type { DurableEvent, LaneHead, LanePage, PendingEvent, RunInStream, StreamReads } from './ports/streams.ts';
+export type {
+  DurableEvent,
+  LaneHead,
+  LanePage,
+  Micros,
+  PendingEvent,
+  RunInStream,
+  StreamReads,
+  TenantPage,
+} from './ports/streams.ts';
 export type { TicketUses } from './ports/tickets.ts';
 export { noTracer, type Span, type Traceparent, type Tracer, traced } from './ports/tracing.ts';
 export type { TranscriptEntry, TranscriptRequest, TranscriptStore } from './ports/transcripts.ts';

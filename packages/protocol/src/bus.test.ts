@@ -31,7 +31,10 @@ test('messages arrive as they were sent', () => {
   expect(readHint(writeHint('scan'))).toBe('scan');
   expect(readStopTurn(writeStopTurn(uuid as TurnId))).toBe(uuid);
   expect(readGoodbye(writeGoodbye(uuid as BootId))).toBe(uuid);
-  expect(readWatch(writeWatch([uuid as LaneId]))).toEqual([uuid]);
+  for (const tenants of [[], [uuid as TenantId]]) {
+    const watch = { lanes: [uuid as LaneId], tenants };
+    expect(readWatch(writeWatch(watch))).toEqual(watch);
+  }
 });
 
 test('malformed messages and unknown versions are told apart, without a throw', () => {

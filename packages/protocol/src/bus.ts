@@ -1,5 +1,5 @@
 /** What NATS messages carry. A reader drops what it cannot read: every signal also has a row that a poll finds. */
-import type { BootId, LaneId, LiveEvent, TurnId, WakeUp } from '@turnkeeper/core';
+import type { BootId, LaneId, LiveEvent, TenantId, TurnId, WakeUp } from '@turnkeeper/core';
 import { z } from 'zod';
 import { readActivation, writeActivation } from './jobs.ts';
 import { uuidSchema } from './uuid-schema.ts';
@@ -27,8 +27,17 @@ export const LiveEventSchema = z.object({
 /** Lanes per message that tells of readers. */
 export const WATCH_LANES_MAX = 500;
 
-/** Somebody listens to the live events of these lanes. Version 1. */
-export const WatchSchema = z.object({ v: z.literal(1), lanes: z.array(uuidSchema<LaneId>()).max(WATCH_LANES_MAX) });
+/** Somebody listens to the live events of these lanes, and of all lanes of these tenants. Version 1. */
+export const WatchSchema = z.object({
+  v: z.literal(1),
+  lanes: z.array(uuidSchema<LaneId>()).max(WATCH_LANES_MAX),
+  tenants: z.array(uuidSchema<TenantId>()).max(WATCH_LANES_MAX).exactOptional(),
+});
+
+export interface Watch {
+  readonly lanes: readonly LaneId[];
+  readonly tenants: readonly TenantId[];
+}
 
 /** A hint is an activation on its fast way; the text of a NATS message. */
 export function writeHint(wakeUps: readonly WakeUp[] | 'scan'): string {
@@ -58,13 +67,14 @@ export function readGoodbye(text: string): BootId | null {
   return GoodbyeSchema.safeParse(parseJson(text)).data?.bootId ?? null;
 }
 
-export function writeWatch(lanes: readonly LaneId[]): string {
-  return JSON.stringify({ v: 1, lanes });
+export function writeWatch({ lanes, tenants }: Watch): string {
+  return JSON.stringify({ v: 1, lanes, ...(tenants.length === 0 ? {} : { tenants }) });
 }
 
 /** Null when it is no such message of a known version. Never throws. */
-export function readWatch(text: string): LaneId[] | null {
-  return WatchSchema.safeParse(parseJson(text)).data?.lanes ?? null;
+export function readWatch(text: string): Watch | null {
+  const watch = WatchSchema.safeParse(parseJson(text)).data;
+  return watch === undefined ? null : { lanes: watch.lanes, tenants: watch.tenants ?? [] };
 }
 
 export function writeLiveEvent(event: LiveEvent): string {

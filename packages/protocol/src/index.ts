@@ -5,6 +5,7 @@ export {
   readStopTurn,
   readWatch,
   WATCH_LANES_MAX,
+  type Watch,
   writeGoodbye,
   writeHint,
   writeLiveEvent,
@@ -148,5 +149,8 @@ export {
   StreamEventSchema,
   type StreamFilterQuery,
   StreamQuerySchema,
+  TenantEventIdSchema,
+  TenantStreamQuerySchema,
+  writeTenantEventId,
 } from './stream.ts';
 export { streamingPage } from './streaming-page.ts';

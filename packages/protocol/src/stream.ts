@@ -31,7 +31,8 @@ export interface StreamEventData {
   /** `replayFrom`: what comes is what changed after this seq. Both null for the stream of a tenant. */
   readonly 'stream.open': { readonly replayFrom: number | null; readonly headSeq: number | null };
   readonly 'stream.replayed': {
-    readonly replayedTo: number;
+    /** Null for the stream of a tenant. */
+    readonly replayedTo: number | null;
     readonly pending: readonly {
       readonly eventId: string;
       readonly runId: string;
@@ -39,7 +40,7 @@ export interface StreamEventData {
       readonly position: number;
     }[];
   };
-  readonly 'stream.reset': { readonly reason: 'cursor_unknown'; readonly headSeq: number };
+  readonly 'stream.reset': { readonly reason: 'cursor_unknown' | 'cursor_too_old'; readonly headSeq: number | null };
   readonly 'stream.closing': {
     readonly reason: 'drain' | 'slow_consumer' | 'revoked' | 'lifetime';
     readonly reconnectAfterMs: number;
@@ -48,8 +49,17 @@ export interface StreamEventData {
     readonly eventId: string;
     readonly runId: string;
     readonly kind: string;
+    /** The id that its sender gave it. */
     readonly clientId?: string;
     readonly position: number;
+  };
+  readonly 'run.waiting': { readonly runId: string; readonly eventId: string; readonly inputId: string };
+  readonly 'turn.activity': { readonly activity: 'thinking' | 'waiting' };
+  readonly 'delivery.updated': {
+    readonly deliveryId: string;
+    readonly state: string;
+    readonly attempt: number;
+    readonly platformMessageIds: readonly string[];
   };
   readonly 'run.settled': {
     readonly runId: string;
@@ -123,6 +133,19 @@ export const StreamQuerySchema = z.strictObject({
   /** Instead of an `Authorization` header, which `EventSource` cannot send. */
   ticket: z.string().max(4096).optional(),
 });
+
+/** The id of an event in the stream of a tenant; opaque. It holds the microseconds since 1970 up to which all was told. */
+export const TenantEventIdSchema = z
+  .string()
+  .regex(/^t[0-9a-z]{1,11}$/)
+  .transform((id) => Number.parseInt(id.slice(1), 36));
+
+export function writeTenantEventId(toldTo: number): string {
+  return `t${toldTo.toString(36)}`;
+}
+
+/** What a reader may ask of the stream of a tenant. */
+export const TenantStreamQuerySchema = z.strictObject({ after: TenantEventIdSchema.optional(), ...STREAM_FILTERS });
 
 /** What a reader may ask of the stream of a run. */
 export const RunStreamQuerySchema = z.strictObject({ ...CURSOR, ...STREAM_FILTERS });

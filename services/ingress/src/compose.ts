@@ -1,4 +1,11 @@
-import { connectBus, NatsControlSignals, NatsLiveStream, NatsSnapshots, PartitionHints } from '@turnkeeper/bus';
+import {
+  connectBus,
+  LaneWatchers,
+  NatsControlSignals,
+  NatsLiveStream,
+  NatsSnapshots,
+  PartitionHints,
+} from '@turnkeeper/bus';
 import { OpenAccounts } from '@turnkeeper/channels';
 import { AcceptMessage, combineWakeUps, QueuedEstimate } from '@turnkeeper/core';
 import type { Kit, Service } from '@turnkeeper/platform/process';
@@ -30,7 +37,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
   const { live, redis, bus, jobs } = links;
   const queued = new QueuedEstimate();
   const acceptMessage = new AcceptMessage({
-    ...{ clock, crashPoints, ids, queued },
+    ...{ clock, crashPoints, ids, queued, live },
     intake: tracedIntake(intake, kit.tracer),
     nodeId: bootId,
     wakeUps: links.wakeUps,
@@ -108,7 +115,7 @@ async function openLinks(config: IngressConfig, { clock, ids, logger, metrics, n
   return {
     ...{ redis, bus, jobs },
     wakeUps: combineWakeUps(new PartitionHints({ link: bus, outcomes }), jobs),
-    live: new NatsLiveStream({ link: bus, clock, dropped }),
+    live: new NatsLiveStream({ link: bus, clock, dropped, watchers: new LaneWatchers({ link: bus, clock }) }),
     signals: new NatsControlSignals(bus),
     snapshots: new NatsSnapshots(bus),
   };

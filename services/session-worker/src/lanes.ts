@@ -102,7 +102,8 @@ function buildDeliverer(parts: LaneParts): core.ReplyDeliverer {
   const { bootId, clock, ids, logger: log, crashPoints, lease, accounts, egress, counts, membership } = parts;
   const { sendsMax } = parts.config;
   return new core.ReplyDeliverer({
-    ...{ bootId, store: parts.deliveries, lease, clock, ids, log, crashPoints, metrics: counts.deliveries },
+    ...{ bootId, store: parts.deliveries, live: parts.live, lease, clock, ids, log, crashPoints },
+    metrics: counts.deliveries,
     channels: new AccountChannels({
       ...{ accounts, openAccounts: new OpenAccounts(), egress, clock, tracer: parts.tracer, sent: counts.webhooksOut },
     }),

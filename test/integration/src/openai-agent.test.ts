@@ -300,6 +300,7 @@ describe('a turn that runs a model', () => {
     const live = {
       publish: () => undefined,
       subscribe: () => () => undefined,
+      subscribeTenant: () => () => undefined,
       connected: false,
       isWatched: () => false,
     };

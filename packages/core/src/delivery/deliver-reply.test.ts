@@ -4,7 +4,7 @@ import type { AccountId, BootId, MessageId } from '../ids.ts';
 import type { ClaimDue, DeliverySettlement, DueDelivery, OwnSend } from '../ports/delivery.ts';
 import type { CommitRequest } from '../ports/lane.ts';
 import { Lease } from '../session/lease.ts';
-import { noCounter, noHistogram, turnOf } from '../session/turn.fixture.ts';
+import { noCounter, noHistogram, RecordedStream, turnOf } from '../session/turn.fixture.ts';
 import { recordingCounter, SeededIds, settled, silentLogger, VirtualClock } from '../testing/index.ts';
 import { ReplyDeliverer, type SentReply } from './deliver-reply.ts';
 
@@ -26,6 +26,7 @@ class Scene {
   canSend = true;
   accountRead: Promise<void> = Promise.resolve();
   lookPause: Promise<void> = Promise.resolve();
+  readonly live = new RecordedStream();
   readonly busyLanes = new Set<string>();
   readonly deliverer: ReplyDeliverer;
 
@@ -34,6 +35,7 @@ class Scene {
     this.deliverer = new ReplyDeliverer({
       ...{ bootId: 'me' as BootId, clock: this.clock, ids: new SeededIds(), log: silentLogger, lease: this.lease },
       ...{ sendsMax: 10, sendsPerAccountMax: 5, ...limits },
+      live: this.live,
       partitions: () => [0],
       laneIsBusy: (laneId) => this.busyLanes.has(laneId),
       crashPoints: { hit: () => undefined },
@@ -106,6 +108,21 @@ function commit(scene: Scene, n: number, delivery: 'sending' | 'pending'): void 
   };
   scene.deliverer.committed(turn, request, { result: 'ok', seq: '8', more: false, finishedAt: new Date(0), delivery });
 }
+
+test('readers of a lane are told what became of a delivery, when there are any', async () => {
+  const scene = new Scene();
+  commit(scene, 1, 'sending');
+  await settled();
+  await scene.answer(0);
+  expect(scene.live.events).toMatchObject([
+    { type: 'delivery.updated', data: { state: 'delivered', attempt: 1, platformMessageIds: [] } },
+  ]);
+  scene.live.watched = false;
+  commit(scene, 2, 'sending');
+  await settled();
+  await scene.answer(1);
+  expect(scene.live.events).toHaveLength(1);
+});
 
 test('a wake-up that comes while due replies are looked for is kept for the next look', async () => {
   const scene = new Scene();

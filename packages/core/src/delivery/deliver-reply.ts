@@ -1,10 +1,11 @@
 import { Batcher } from '../batching/batcher.ts';
 import type { Clock, Ids } from '../clock.ts';
 import { AppError, StoreError } from '../errors.ts';
-import type { AccountId, BootId, LaneId, LaneRef } from '../ids.ts';
+import { type AccountId, type BootId, formatId, type LaneId, type LaneRef } from '../ids.ts';
 import type { DeliverySettlement, DeliveryStore, DueDelivery } from '../ports/delivery.ts';
 import type { ClaimedTurn, CommitRequest } from '../ports/lane.ts';
 import type { Counter, CrashPoints, Histogram, Logger } from '../ports/runtime.ts';
+import type { LiveStream } from '../ports/signals.ts';
 import type { Lease } from '../session/lease.ts';
 import type { CommittedResult, Replies } from '../session/run-lane.ts';
 import { type SendOutcome, settleSend } from './retry.ts';
@@ -25,6 +26,8 @@ export interface ReplyDelivererOptions {
    * statement that takes several rows at once may pass it.
    */
   readonly sendsPerAccountMax: number;
+  /** Readers of a lane are told what became of its deliveries. */
+  readonly live: Pick<LiveStream, 'isWatched' | 'publish'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
@@ -308,6 +311,7 @@ export class ReplyDeliverer implements Replies {
         return log.warn({ ...about, code: 'fenced' }, 'a send was not recorded: its row is no longer this worker’s');
       }
       metrics.deliveries.inc({ platform: sent.platform, state: outcome.state });
+      this.#announce(delivery, outcome);
       if (outcome.state === 'delivered') {
         metrics.delaySeconds.observe(Math.max(0, clock.nowMs() - delivery.finishedAt.getTime()) / 1000);
       } else if (outcome.state !== 'offered')
@@ -315,6 +319,20 @@ export class ReplyDeliverer implements Replies {
     } catch (error) {
       log.failed(error, about, 'a delivery was left to its repair');
     }
+  }
+
+  #announce(delivery: DueDelivery, outcome: DeliverySettlement['outcome']): void {
+    const { live, clock } = this.#options;
+    const { lane, messageId, runId, turnId, sessionKey, attempt } = delivery;
+    if (!live.isWatched(lane)) return;
+    const { state } = outcome;
+    const platformMessageIds = outcome.state === 'delivered' && outcome.ref !== null ? [outcome.ref] : [];
+    live.publish(lane, {
+      ...{ type: 'delivery.updated', at: new Date(clock.nowMs()).toISOString(), sessionKey },
+      ...(turnId === null ? {} : { turnId: formatId('trn', turnId) }),
+      ...(runId === null ? {} : { runIds: [formatId('run', runId)] }),
+      data: { deliveryId: formatId('dlv', messageId), state, attempt, platformMessageIds },
+    });
   }
 
   async #send(delivery: DueDelivery): Promise<SentReply | null> {

@@ -1,8 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { StoreError } from '../errors.ts';
-import { type AccountId, type AgentId, type BootId, type EventId, laneIdOf, slotOf, type TenantId } from '../ids.ts';
+import {
+  type AccountId,
+  type AgentId,
+  type BootId,
+  type EventId,
+  formatId,
+  laneIdOf,
+  slotOf,
+  type TenantId,
+} from '../ids.ts';
 import type { AcceptItem, AcceptResult } from '../ports/intake.ts';
-import type { WakeUp } from '../ports/signals.ts';
+import type { LiveEvent, WakeUp } from '../ports/signals.ts';
 import { SeededIds } from '../testing/seeded-ids.ts';
 import { settled, VirtualClock } from '../testing/virtual-clock.ts';
 import { AcceptMessage, type InboundMessage } from './accept-message.ts';
@@ -44,6 +53,7 @@ function setUp(answer: (item: AcceptItem, i: number) => AcceptResult = (_, i) =>
   const failures: StoreError[] = [];
   const clock = new VirtualClock();
   const queued = new QueuedEstimate();
+  const told: LiveEvent[] = [];
   const acceptMessage = new AcceptMessage({
     nodeId: '55555555-0000-7000-8000-000000000000' as BootId,
     intake: {
@@ -61,12 +71,13 @@ function setUp(answer: (item: AcceptItem, i: number) => AcceptResult = (_, i) =>
       },
     },
     queued,
+    live: { isWatched: () => true, publish: (_lane, event) => told.push(event) },
     partitionOf: (slot) => slot % 16,
     clock,
     ids: new SeededIds(),
     crashPoints: { hit: (name) => log.push(name) },
   });
-  return { acceptMessage, clock, log, stored, woken, failures, queued };
+  return { acceptMessage, clock, log, stored, woken, failures, queued, told };
 }
 
 const accepted = (position: number): AcceptResult => ({ result: 'accepted', position, ord: `${100 + position}` });
@@ -85,6 +96,19 @@ describe('an accepted message', () => {
     expect(stored[0]?.[0]).toMatchObject({ ...lane, eventId: acceptance.eventId, laneCap: 7, kind: 'message' });
     expect(woken).toEqual([[lane.slot % 16, [{ lane, ord: '100' }]]]);
     expect(log).toEqual(['accept.before-commit', 'commit', 'accept.after-commit', 'activate.before', 'wake']);
+  });
+
+  it('is told to the readers of its lane; one that came before is not', async () => {
+    const { acceptMessage, told } = setUp();
+    const { eventId } = await acceptMessage.accept(message());
+    const ids = { eventId: formatId('evt', eventId), runId: formatId('run', eventId) };
+    expect(told).toMatchObject([
+      { type: 'event.accepted', runIds: [ids.runId], data: { ...ids, kind: 'message', position: 0 } },
+    ]);
+    const lane = { slot: 1, tenantId, laneId: laneIdOf(tenantId, agentId, 'k') };
+    const again = setUp(() => ({ result: 'duplicate', eventId, lane, position: 0 }));
+    await again.acceptMessage.accept(message());
+    expect(again.told).toEqual([]);
   });
 
   it('addressed by a key goes to the lane of that key, with the source of the api', async () => {

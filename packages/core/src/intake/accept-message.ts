@@ -1,12 +1,12 @@
 import { Batcher } from '../batching/batcher.ts';
 import type { Clock, Ids } from '../clock.ts';
 import { AppError, assertNever, type HttpErrorCode, type StoreError } from '../errors.ts';
-import type { BootId, EventId, LaneRef } from '../ids.ts';
+import { type BootId, type EventId, formatId, type LaneRef } from '../ids.ts';
 import { computeKey } from '../keys/compute.ts';
 import type { AccountConfig, AgentConfig, TenantConfig } from '../ports/configs.ts';
 import type { AcceptItem, AcceptResult, EventBody, IntakeStore, Source } from '../ports/intake.ts';
 import type { CrashPoints } from '../ports/runtime.ts';
-import type { WakeUp, WakeUps } from '../ports/signals.ts';
+import type { LiveStream, WakeUp, WakeUps } from '../ports/signals.ts';
 import type { EventKind } from '../states.ts';
 import { LaneAddresses } from './lane-addresses.ts';
 import type { QueuedEstimate } from './queued-estimate.ts';
@@ -57,6 +57,8 @@ export interface AcceptMessageOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly crashPoints: CrashPoints;
+  /** Readers of a lane are told what was accepted. */
+  readonly live?: Pick<LiveStream, 'isWatched' | 'publish'>;
   /** Told of every batch: its size, and how long its first item waited, milliseconds. */
   readonly observe?: (size: number, waitMs: number) => void;
 }
@@ -180,8 +182,23 @@ export class AcceptMessage {
     crashPoints.hit('accept.before-commit');
     const results = await intake.accept(nodeId, items);
     crashPoints.hit('accept.after-commit');
+    for (const [i, item] of items.entries()) this.#announce(item, results[i]);
     this.#wake(items, results);
     return results;
+  }
+
+  #announce(item: AcceptItem, answer: AcceptResult | undefined): void {
+    const { live, clock } = this.#options;
+    if (live === undefined || answer?.result !== 'accepted' || item.refused !== undefined) return;
+    const lane = laneOf(item);
+    if (!live.isWatched(lane)) return;
+    const { eventId, kind, sessionKey, body } = item;
+    const [runId, clientId] = [formatId('run', eventId), body.platformMessageId];
+    const data = { eventId: formatId('evt', eventId), runId, kind, position: answer.position };
+    live.publish(lane, {
+      ...{ type: 'event.accepted', at: new Date(clock.nowMs()).toISOString(), sessionKey, runIds: [runId] },
+      data: clientId === undefined ? data : { ...data, clientId },
+    });
   }
 
   /** One call per partition and batch. */

@@ -47,6 +47,8 @@ export interface LiveStream {
   publish(lane: LaneRef, event: LiveEvent): void;
   /** Calls back for each event of the lane until the returned function is called. */
   subscribe(lane: LaneRef, onEvent: (event: LiveEvent) => void): () => void;
+  /** As `subscribe`, for every lane of the tenant. */
+  subscribeTenant(tenantId: TenantId, onEvent: (lane: LaneRef, event: LiveEvent) => void): () => void;
   /** False: nobody listens to this lane as far as is known, so that publishing to it would be wasted. */
   isWatched(lane: LaneRef): boolean;
   /** False while NATS does not answer: readers poll then. */

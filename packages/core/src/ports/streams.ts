@@ -45,6 +45,17 @@ export interface RunInStream {
   readonly turnId: TurnId | null;
 }
 
+/** Microseconds since 1970 on the database clock. */
+export type Micros = number;
+
+export interface TenantPage {
+  /** With where each stands now. */
+  readonly lanes: readonly { readonly lane: LaneRef; readonly seq: number }[];
+  /** All that changed up to here is in `lanes`; the next page begins behind it. Null: that was all. */
+  readonly upTo: Micros | null;
+  readonly now: Micros;
+}
+
 /** Streams are built from the rows alone, on any node. Answer i belongs to item i; null = no such lane. */
 export interface StreamReads {
   /** @throws StoreError */
@@ -53,6 +64,13 @@ export interface StreamReads {
   changes(items: readonly { readonly lane: LaneRef; readonly after: number }[]): Promise<(LanePage | null)[]>;
   /** The first of them, oldest first. @throws StoreError */
   pending(lane: LaneRef): Promise<PendingEvent[]>;
+  /**
+   * Lanes of a tenant that changed after a moment, a bounded number of changes, the oldest first; `since` null = none,
+   * only the time. @throws StoreError
+   */
+  tenantChanges(tenantId: TenantId, since: Micros | null): Promise<TenantPage>;
+  /** For each lane a seq behind which is all that changed after the moment. @throws StoreError */
+  seqsAt(lanes: readonly LaneRef[], at: Micros): Promise<number[]>;
   /** Null = no such run. @throws StoreError */
   runInStream(tenantId: TenantId, runId: EventId): Promise<RunInStream | null>;
 }

@@ -32,6 +32,7 @@ describe('live events of a turn', () => {
     stream.committed(turn, { request: commitOf(turn), seq: '8', finishedAt: new Date(2_000) });
     expect(live.events.map(({ type, seq }) => [type, seq])).toEqual([
       ['turn.started', '7'],
+      ['turn.activity', undefined],
       ['message.delta', undefined],
       ['message.delta', undefined],
       ['message.created', '8'],
@@ -43,6 +44,15 @@ describe('live events of a turn', () => {
     );
     expect(ids.size).toBe(1);
     expect(live.events[0]).toMatchObject({ turnId: expect.stringMatching(/^trn_/), data: { agentVersion: 3 } });
+  });
+
+  it('tell what the turn is at: it thinks, it waits for a person', () => {
+    const { live, stream } = streamOf();
+    stream.started(turnOf(1), 3);
+    const question = { kind: 'text', text: 'Go?', expiresInMs: 1 } as never;
+    stream.asked(turnOf(1), { inputId: messageId as never, question, seq: '8', expiresAt: new Date(0) } as never);
+    const activities = live.events.filter(({ type }) => type === 'turn.activity');
+    expect(activities.map(({ data }) => data['activity'])).toEqual(['thinking', 'waiting']);
   });
 
   it('hold text back for 30 ms after a delta, and lose none of it', async () => {

@@ -60,6 +60,7 @@ export class TurnStream {
     const { runIds } = this.#openOf(turn).header;
     const data = { agentId: formatId('agt', turn.agentId), agentVersion, runIds, reason: turn.reason };
     this.#publish(turn, { type: 'turn.started', at: turn.startedAt.toISOString(), seq: turn.seq, data });
+    this.#activity(turn, 'thinking');
   }
 
   text(turn: ClaimedTurn, messageId: MessageId, text: string): void {
@@ -79,7 +80,7 @@ export class TurnStream {
       const parts = [{ type: 'text', text: open.sent }];
       this.#publish(open.turn, {
         type: 'turn.snapshot',
-        at: new Date(this.#clock.nowMs()).toISOString(),
+        at: this.#now(),
         attempt: attemptOf(open.turn),
         data: { messageId: formatId('msg', open.messageId), parts },
       });
@@ -92,7 +93,8 @@ export class TurnStream {
     const { kind, text: prompt, options } = question;
     const about = { kind, prompt, ...(options && { options }), expiresAt: expiresAt.toISOString() };
     const data = { inputId: formatId('inp', inputId), ...about };
-    this.#publish(turn, { type: 'input.required', at: new Date(this.#clock.nowMs()).toISOString(), seq, data });
+    this.#publish(turn, { type: 'input.required', at: this.#now(), seq, data });
+    this.#activity(turn, 'waiting');
   }
 
   /** The turn ended without a commit: what is held back is worth nothing. */
@@ -115,6 +117,14 @@ export class TurnStream {
       for (const data of settledOf(turn, request)) this.#publish(turn, { type: 'run.settled', at, seq, data });
     }
     this.dropped(turn);
+  }
+
+  #activity(turn: ClaimedTurn, activity: 'thinking' | 'waiting'): void {
+    this.#publish(turn, { type: 'turn.activity', at: this.#now(), attempt: attemptOf(turn), data: { activity } });
+  }
+
+  #now(): string {
+    return new Date(this.#clock.nowMs()).toISOString();
   }
 
   #openOf(turn: ClaimedTurn): OpenTurn {
@@ -140,7 +150,7 @@ export class TurnStream {
     if (this.#stream.isWatched(open.turn.lane)) {
       this.#publish(open.turn, {
         type: 'message.delta',
-        at: new Date(this.#clock.nowMs()).toISOString(),
+        at: this.#now(),
         attempt: attemptOf(open.turn),
         data: { messageId: formatId('msg', open.messageId), part: 0, offset: open.offset, text: open.held },
       });

@@ -52,6 +52,10 @@ export class RecordedStream implements LiveStream {
     this.events.push(event);
   }
 
+  subscribeTenant(): () => void {
+    return () => undefined;
+  }
+
   subscribe(): () => void {
     return () => undefined;
   }

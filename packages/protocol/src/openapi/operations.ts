@@ -8,7 +8,7 @@ import * as messages from '../http/messages.ts';
 import * as operations from '../http/operations.ts';
 import * as runs from '../http/runs.ts';
 import * as sessions from '../http/sessions.ts';
-import { RunStreamQuerySchema, StreamQuerySchema } from '../stream.ts';
+import { RunStreamQuerySchema, StreamQuerySchema, TenantStreamQuerySchema } from '../stream.ts';
 import type { Operation } from './operation.ts';
 import { changed, RESOURCES, resourceOperations } from './resources.ts';
 import { VISITORS } from './visitors.ts';
@@ -176,6 +176,16 @@ const MESSAGES: readonly Operation[] = [
     door: 'runs:read',
     answers: { 200: runs.TimelineSchema },
     errors: ['run_not_found'],
+  },
+  {
+    method: 'get',
+    path: '/v1/events',
+    id: 'streamTenant',
+    summary: 'The events of all conversations, from a cursor on or from now on',
+    door: 'sessions:read',
+    query: TenantStreamQuerySchema,
+    answers: { 200: 'events' },
+    errors: ['invalid_cursor', 'too_many_streams'],
   },
   {
     method: 'get',

@@ -1,4 +1,4 @@
-import type { BootId, DurableEvent, LaneRef, MessageId, SessionId } from '@turnkeeper/core';
+import type { BootId, DurableEvent, LaneRef, MessageId, SessionId, TenantPage } from '@turnkeeper/core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { freshId, openStage, type Stage, type StageLane } from '../testing/stage.ts';
 import { StreamStore } from './stream-store.ts';
@@ -153,4 +153,55 @@ it('what waits is listed with its position, what runs is not', async () => {
   await stage.claim(bootId, lane);
   const eventId = await stage.send(lane, 'two');
   expect(await store.pending(lane)).toEqual([{ eventId, clientId: null, position: 1 }]);
+});
+
+describe('which lanes of a tenant changed', () => {
+  it('are found since a moment, with where they stand; and where each stood at that moment', async () => {
+    const tenantId = await stage.tenant(freshId());
+    const [quiet, busy] = [stage.lane(tenantId, 'quiet'), stage.lane(tenantId, 'busy')];
+    for (const lane of [quiet, busy]) {
+      await stage.send(lane, 'one');
+      await stage.commit(bootId, await stage.claim(bootId, lane));
+    }
+    const { lanes: none, now } = await store.tenantChanges(tenantId, null);
+    expect(none).toEqual([]);
+    await stage.send(busy, 'two');
+    await stage.commit(bootId, await stage.claim(bootId, busy));
+    await stage.control.cancelRun(tenantId, await stage.send(busy, 'three'));
+    const other = await freshLane();
+    await stage.send(other, 'of another tenant');
+
+    const page = await store.tenantChanges(tenantId, now);
+    const { slot, laneId } = busy;
+    expect(page.lanes).toEqual([{ lane: { slot, tenantId, laneId }, seq: 5 }]);
+    expect([page.upTo, page.now > now]).toEqual([null, true]);
+    expect(await store.seqsAt([busy, quiet, other], now)).toEqual([2, 2, 0]);
+    expect((await store.tenantChanges(tenantId, page.now)).lanes).toEqual([]);
+  });
+
+  it('are found page by page, and none is missing between the pages', async () => {
+    const tenantId = await stage.tenant(freshId());
+    const { now } = await store.tenantChanges(tenantId, null);
+    const lanes = Array.from({ length: 5 }, (_, n) => stage.lane(tenantId, String(n)));
+    for (const lane of lanes) {
+      await stage.send(lane, 'one');
+      for (let n = 0; n < 4; n++) {
+        const messageId = freshId<MessageId>();
+        const dedupe = { scope: tenantId, key: messageId, bodyHash: new Uint8Array([1]) };
+        const newSessionId = freshId<SessionId>();
+        const said = { sessionId: null, newSessionId, messageId, author: 'agent', body: { text: '' } } as const;
+        await stage.control.sendOutbound({ lane, ...said, accountId: null, dedupe });
+      }
+    }
+    const small = new StreamStore(stage.engine, { changesMax: 6 });
+    const found = new Set<string>();
+    let pages = 0;
+    for (let since: number | null = now; since !== null; pages++) {
+      const page: TenantPage = await small.tenantChanges(tenantId, since);
+      for (const { lane } of page.lanes) found.add(lane.laneId);
+      since = page.upTo;
+    }
+    expect([...found].sort()).toEqual(lanes.map(({ laneId }) => laneId).sort());
+    expect(pages).toBeGreaterThan(2);
+  });
 });

@@ -3,15 +3,18 @@ import {
   type EventId,
   inStreamOrder,
   type LaneHead,
+  type LaneId,
   type LanePage,
   type LaneRef,
+  type Micros,
   type PendingEvent,
   type RunInStream,
   type StreamReads,
   type TenantId,
+  type TenantPage,
   type TurnId,
 } from '@turnkeeper/core';
-import { call, columns, tenantsOf } from '../columns.ts';
+import { call, columns, inOrder, tenantsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import {
   type EventRow,
@@ -33,6 +36,8 @@ const ENDED_ASIDE = call('ended_aside', 7);
 const MESSAGES = call('changed_messages', 7);
 const MARKS = call('changed_marks', 7);
 const PENDING = call('pending_events', 5);
+const TENANT_CHANGES = call('tenant_changes', 3);
+const SEQS_AT = call('lane_seqs_at', 5);
 const RUN_IN_STREAM = call('run_in_stream', 2);
 
 /** Rows of each kind per lane and page: fewer where many lanes are read at once. */
@@ -40,6 +45,7 @@ const ROWS_MAX = 100;
 const ROWS_MIN = 10;
 const ROWS_PER_READ = 1_000;
 const PENDING_MAX = 200;
+const CHANGES_MAX = 1_000;
 
 /** A lane of which the changes in (after, upTo] are wanted, with what was read of it so far. */
 interface Wanted {
@@ -64,9 +70,12 @@ interface Found {
  */
 export class StreamStore implements StreamReads {
   readonly #database: Database;
+  readonly #changesMax: number;
 
-  constructor(database: Database) {
+  /** `changesMax`: of each kind, per page of a tenant's changes. */
+  constructor(database: Database, { changesMax = CHANGES_MAX } = {}) {
     this.#database = database;
+    this.#changesMax = changesMax;
   }
 
   async heads(lanes: readonly LaneRef[]): Promise<(LaneHead | null)[]> {
@@ -98,6 +107,27 @@ export class StreamStore implements StreamReads {
     const values = [tenantId, slot, tenantId, laneId, PENDING_MAX];
     const rows = await this.#database.query<{ id: EventId; client_id: string | null; before: string }>(PENDING, values);
     return rows.map(({ id, client_id, before }) => ({ eventId: id, clientId: client_id, position: Number(before) }));
+  }
+
+  async tenantChanges(tenantId: TenantId, since: Micros | null): Promise<TenantPage> {
+    const rows = await this.#database.query<{
+      readonly slot: number | null;
+      readonly lane_id: LaneId | null;
+      readonly seq: string;
+      readonly upto: string | null;
+      readonly now: string;
+    }>(TENANT_CHANGES, [tenantId, since, this.#changesMax]);
+    const lanes = rows.flatMap(({ slot, lane_id: laneId, seq }) =>
+      slot === null || laneId === null ? [] : [{ lane: { slot, tenantId, laneId }, seq: Number(seq) }],
+    );
+    const upTo = rows.at(-1)?.upto ?? null;
+    return { lanes, upTo: upTo === null ? null : Number(upTo), now: Number(rows[0]?.now) };
+  }
+
+  async seqsAt(lanes: readonly LaneRef[], at: Micros): Promise<number[]> {
+    const items = lanes.map((lane) => ({ lane }));
+    const rows = await this.#rows<{ readonly i: number; readonly seq: string }>(SEQS_AT, items, [at]);
+    return inOrder(lanes.length, rows, ({ seq }) => Number(seq));
   }
 
   async runInStream(tenantId: TenantId, runId: EventId): Promise<RunInStream | null> {

@@ -19,6 +19,7 @@ import { registerSessionControl, type SessionControlParts } from './session-cont
 import { registerSessionEvents, type SessionEventParts } from './session-events.ts';
 import { registerSessions, type SessionParts } from './sessions.ts';
 import { registerSocket, type SocketParts } from './socket.ts';
+import { registerTenantEvents, type TenantEventParts } from './tenant-events.ts';
 
 /** What customers and platforms reach: `/v1` and `/hooks`. */
 export function createPublicApp(
@@ -31,6 +32,7 @@ export function createPublicApp(
     SessionParts &
     SessionControlParts &
     SessionEventParts &
+    TenantEventParts &
     OutboundParts &
     InputParts &
     ClientTokenParts &
@@ -53,6 +55,7 @@ export function createPublicApp(
   registerInputs(app, parts);
   registerLimits(app, parts);
   registerSessionEvents(app, parts);
+  registerTenantEvents(app, parts);
   registerClientTokens(app, parts);
   registerSocket(app, parts);
   return app;

@@ -74,6 +74,8 @@ function streamReads({ rows, runs, ask }: StreamParts): StreamReads {
     heads: (lanes) => ask(() => lanes.map(headOf), rows.headIsAway),
     changes: (items) => ask(() => items.map(({ after }) => rows.page(after)), rows.pagesAreAway),
     pending: () => ask(() => [], false),
+    tenantChanges: () => ask(() => ({ lanes: [], upTo: null, now: 0 }), false),
+    seqsAt: (lanes) => ask(() => lanes.map(() => 0), false),
     runInStream: (_tenant: TenantId, runId: EventId) => ask(() => placeOf(rows, runs.get(runId)), false),
   };
 }

@@ -6,6 +6,7 @@ import { OpenSockets } from '../sockets/open-sockets.ts';
 import { LaneChanges } from './lane-changes.ts';
 import { OpenStreams } from './open-streams.ts';
 import { SessionStreams } from './session-streams.ts';
+import { TenantStreams } from './tenant-streams.ts';
 
 export interface StreamParts {
   readonly access: Access;
@@ -26,5 +27,7 @@ export function buildStreams(kit: Kit, parts: StreamParts) {
   const deltasDropped = metrics.counter('stream_deltas_dropped_total');
   const sessionStreams = new SessionStreams({ reads, changes: laneChanges, live, snapshots, clock, logger, replays });
   const streams = new RunStreams({ sessionStreams, reads, clock, openStreams, deltasDropped });
-  return { openStreams, openSockets: new OpenSockets(), laneChanges, streams, sessionStreams, deltasDropped };
+  const tenantStreams = new TenantStreams({ reads, changes: laneChanges, live, clock, logger, replays });
+  const openSockets = new OpenSockets();
+  return { openStreams, openSockets, laneChanges, streams, sessionStreams, tenantStreams, deltasDropped };
 }

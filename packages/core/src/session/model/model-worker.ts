@@ -92,4 +92,5 @@ const noStream: LiveStream = {
   isWatched: () => false,
   publish: () => undefined,
   subscribe: () => () => undefined,
+  subscribeTenant: () => () => undefined,
 };

@@ -1,0 +1,60 @@
+import type { Clock, Counter, LiveStream, Logger, Micros, StreamReads, TenantId } from '@turnkeeper/core';
+import type { LaneChanges } from './lane-changes.ts';
+import type { StreamSink } from './session-streams.ts';
+import { TenantFollower, type TenantSink } from './tenant-follower.ts';
+
+export interface TenantStreamsOptions {
+  readonly reads: Pick<StreamReads, 'tenantChanges' | 'seqsAt'>;
+  readonly changes: Pick<LaneChanges, 'read'>;
+  readonly live: Pick<LiveStream, 'subscribeTenant'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** `stream_replays_total`. */
+  readonly replays: Counter;
+}
+
+/** A tenant that is subscribed to; nothing has been sent yet. */
+export interface JoinedTenant {
+  /** Replays and goes on live; resolves when it is closed. @throws StoreError */
+  begin(after: Micros | null): Promise<void>;
+  close(): void;
+}
+
+/** What is older is not replayed: the reader is told so, and begins now. */
+const REPLAY_MICROS_MAX = 15 * 60_000_000;
+
+/** Streams of all lanes of a tenant: open → what changed behind the cursor → replayed → live. */
+export class TenantStreams {
+  readonly #options: TenantStreamsOptions;
+
+  constructor(options: TenantStreamsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws StoreError */
+  async join(tenantId: TenantId, sink: TenantSink & Pick<StreamSink, 'say'>): Promise<JoinedTenant> {
+    const { reads, replays } = this.#options;
+    const follower = new TenantFollower({ ...this.#options, tenantId, sink });
+    try {
+      const { now } = await reads.tenantChanges(tenantId, null);
+      const begin = async (after: Micros | null) => {
+        sink.say('stream.open', { replayFrom: null, headSeq: null });
+        const fault = after === null ? null : cursorFault(after, now);
+        if (fault !== null) sink.say('stream.reset', { reason: fault, headSeq: null });
+        if (after !== null) replays.inc();
+        await follower.replay(after === null || fault !== null ? now : after);
+        sink.say('stream.replayed', { replayedTo: null, pending: [] });
+        await follower.goOn();
+      };
+      return { begin, close: () => follower.close() };
+    } catch (error) {
+      follower.close();
+      throw error;
+    }
+  }
+}
+
+function cursorFault(after: Micros, now: Micros): 'cursor_unknown' | 'cursor_too_old' | null {
+  if (after > now) return 'cursor_unknown';
+  return after < now - REPLAY_MICROS_MAX ? 'cursor_too_old' : null;
+}
