@@ -60,7 +60,7 @@ describe('an agent’s turn', () => {
   it('brings the reply, and the version that gave it', async () => {
     const { ended, live } = scene(async () => reply);
     expect(await ended).toMatchObject({ end: { how: 'replied', reply }, turn: { agentVersion: 3, runtime: 'echo' } });
-    expect(live.events.map(({ type }) => type)).toEqual(['turn.started']);
+    expect(live.events.map(({ type }) => type)).toEqual(['turn.started', 'turn.activity']);
   });
 
   it('is tried three times in all when a failure may pass', async () => {
@@ -139,7 +139,7 @@ describe('an agent’s turn', () => {
     turns.stop(claimed.fence.turnId);
     await ended;
     calls[0]?.emit('late');
-    expect(live.events.map(({ type }) => type)).toEqual(['turn.started']);
+    expect(live.events.map(({ type }) => type)).toEqual(['turn.started', 'turn.activity']);
   });
 });
 
@@ -155,7 +155,8 @@ describe('a turn that asks a person', () => {
     expect((await ended).end).toEqual({ how: 'lost' });
     expect(new Set(seen.slice(0, 3)).size).toBe(1);
     expect(seen.slice(3)).toEqual(['tool call', 'asked']);
-    expect(live.events.at(-1)).toMatchObject({ type: 'input.required', seq: '9', data: { prompt: 'May I?' } });
+    expect(live.events.at(-2)).toMatchObject({ type: 'input.required', seq: '9', data: { prompt: 'May I?' } });
+    expect(live.events.at(-1)).toMatchObject({ type: 'turn.activity', data: { activity: 'waiting' } });
   });
 
   it('asks nothing more once it was fenced off, and says so', async () => {

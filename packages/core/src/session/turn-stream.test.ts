@@ -3,7 +3,7 @@ import type { MessageId } from '../ids.ts';
 import type { CommitRequest } from '../ports/lane.ts';
 import { VirtualClock } from '../testing/index.ts';
 import { RecordedStream, turnOf } from './turn.fixture.ts';
-import { TurnStream } from './turn-stream.ts';
+import { type AskedQuestion, TurnStream } from './turn-stream.ts';
 
 const messageId = '00000000-0000-7000-8000-000000000009' as MessageId;
 
@@ -49,8 +49,9 @@ describe('live events of a turn', () => {
   it('tell what the turn is at: it thinks, it waits for a person', () => {
     const { live, stream } = streamOf();
     stream.started(turnOf(1), 3);
-    const question = { kind: 'text', text: 'Go?', expiresInMs: 1 } as never;
-    stream.asked(turnOf(1), { inputId: messageId as never, question, seq: '8', expiresAt: new Date(0) } as never);
+    const question = { kind: 'text', text: 'Go?' } as unknown as AskedQuestion['question'];
+    const inputId = messageId as string as AskedQuestion['inputId'];
+    stream.asked(turnOf(1), { inputId, question, seq: '8', expiresAt: new Date(0) });
     const activities = live.events.filter(({ type }) => type === 'turn.activity');
     expect(activities.map(({ data }) => data['activity'])).toEqual(['thinking', 'waiting']);
   });

@@ -110,11 +110,12 @@ describe('the stream of a run', () => {
     ports.say({ type: 'turn.started', seq: '1', turnId: trn, runIds: [runId], data: {} });
     ports.say(delta(0, 'hel'));
     ports.say(delta(3, 'lo'));
-    await vi.waitFor(() => expect(ports.lane.cursors.length).toBeGreaterThan(1));
+    await vi.waitFor(() => expect(ports.lane.cursors.length).toBeGreaterThan(0));
     end();
     for (const type of ENDED) ports.say({ type, seq: '2', turnId: trn, runIds: [runId], data: {} });
-    expect(types(await answer).filter((type) => type !== 'message.delta')).toEqual([
-      ...['stream.open', 'stream.replayed', 'turn.started', 'message.created'],
+    const isTold = (type: string) => type !== 'message.delta' && type !== 'stream.replayed';
+    expect(types(await answer).filter(isTold)).toEqual([
+      ...['stream.open', 'turn.started', 'message.created'],
       ...ENDED,
     ]);
   });

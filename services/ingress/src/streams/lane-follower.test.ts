@@ -13,8 +13,9 @@ function setUp({ takes = true } = {}) {
   const told: string[] = [];
   const cursors: StreamCursor[] = [];
   const asked: LaneRef[] = [];
-  let [say, poll] = [(_event: LiveEvent) => undefined as void, (_seq: number) => undefined as void];
-  let take = () => undefined as void;
+  let say: (event: LiveEvent) => void = () => undefined;
+  let poll: (seq: number) => void = () => undefined;
+  let take: () => void = () => undefined;
   let reads = 0;
   const head = () => rows.at(-1)?.seq ?? 0;
   const follower = new LaneFollower({
