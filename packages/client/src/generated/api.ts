@@ -121,6 +121,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The events of all conversations, from a cursor on or from now on
+         * @description Needs the scope `sessions:read`.
+         */
+        readonly get: operations["streamTenant"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/sessions": {
         readonly parameters: {
             readonly query?: never;
@@ -953,6 +973,33 @@ export interface operations {
                             readonly question?: string;
                         }[];
                     };
+                };
+            };
+        };
+    };
+    readonly streamTenant: {
+        readonly parameters: {
+            readonly query?: {
+                readonly after?: string;
+                readonly types?: string;
+                readonly deltas?: "true" | "false";
+                readonly tools?: "none" | "names" | "full";
+            };
+            readonly header?: {
+                readonly "Last-Event-ID"?: string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/event-stream": string;
                 };
             };
         };
