@@ -29,7 +29,6 @@ export {
   ClientClaimsSchema,
   type ClientToken,
   ClientTokenRequestSchema,
-  ClientTokenSchema,
   type StreamTicket,
 } from './http/client-tokens.ts';
 export {

@@ -21,7 +21,6 @@ export const ClientTokenRequestSchema = z.strictObject({
   rooms: RoomsSchema.optional(),
   ttlSeconds: z.int().min(1).max(CLIENT_TOKEN_SECONDS_MAX).optional(),
 });
-export type ClientTokenRequest = z.infer<typeof ClientTokenRequestSchema>;
 
 /** `sessionKeys`: what each room is called in `/v1/sessions/{session}`. */
 export const ClientTokenSchema = z.strictObject({

@@ -10,12 +10,12 @@ import {
   type KeyRowId,
   parseApiToken,
   type Scope,
-  type TenantConfig,
   type TenantConfigs,
 } from '@turnkeeper/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ClientTokens } from '../visitors/client-tokens.ts';
 import { checkOrigin } from '../visitors/origins.ts';
+import type { Caller, Principal } from '../visitors/principal.ts';
 import type { StreamTickets } from '../visitors/stream-tickets.ts';
 import type { Visitor } from '../visitors/visitor.ts';
 
@@ -26,15 +26,7 @@ declare module 'fastify' {
   }
 }
 
-/** Who calls: a key of a tenant. */
-export interface Caller {
-  readonly kind: 'key';
-  readonly key: KeyRecord;
-  readonly tenant: TenantConfig;
-}
-
-/** Who calls where visitors may, too. */
-export type Principal = Caller | Visitor;
+export type { Caller, Principal };
 
 export interface AccessParts {
   readonly keys: KeyLookup;

@@ -1,7 +1,7 @@
 import type { TenantId } from '@turnkeeper/core';
 import { SeededIds } from '@turnkeeper/core/testing';
 import { describe, expect, it } from 'vitest';
-import type { Caller } from '../http/access.ts';
+import type { Caller } from './principal.ts';
 import { StreamTickets } from './stream-tickets.ts';
 
 const tenantId = '10000000-0000-7000-8000-000000000000' as TenantId;

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 import { type Clock, formatId, type Ids, parseId, type TenantId, type TicketUses } from '@turnkeeper/core';
 import { EncryptJWT, errors, jwtDecrypt } from 'jose';
 import { z } from 'zod';
-import type { Principal } from '../http/access.ts';
 import type { ClientTokens } from './client-tokens.ts';
+import type { Principal } from './principal.ts';
 import type { Visitor } from './visitor.ts';
 
 export interface StreamTicketsOptions {
