@@ -8,7 +8,7 @@ const protocol = '^packages/protocol/';
 const client = '^packages/client/';
 const outside = { dependencyTypes: ['npm', 'npm-dev', 'npm-optional', 'npm-peer', 'core', 'unknown'] };
 const npm = (names) => `(^|/)node_modules/(${names})/`;
-const tests = '[.]test[.]ts$';
+const tests = '[.]test[.]tsx?$';
 
 /** What must work without a running cluster reads the database itself: these commands only, and their folders. */
 const commandsWithDatabase = '^services/cli/src/(commands/)?(migrate|partitions|verify|doctor|up)[./]';
@@ -87,6 +87,7 @@ module.exports = {
     { from: { path: '^packages/(queue|bus|client)/' }, to: { path: protocol } },
     { from: { path: '^services/(ingress|session-worker)/' }, to: { path: '^packages/' } },
     { from: { path: '^services/coordinator/' }, to: { path: '^packages/', pathNot: '^packages/channels/' } },
+    { from: { path: '^services/dashboard/' }, to: { path: '^packages/(client|protocol)/' } },
     { from: { path: '^services/cli/' }, to: { path: '^packages/(protocol|platform|core)/' } },
     { from: { path: commandsWithDatabase }, to: { path: '^packages/storage/' } },
     { from: { path: '^test/' }, to: { path: '^(packages|services|test)/' } },
@@ -100,7 +101,7 @@ module.exports = {
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'node', 'types', 'default'],
-      extensions: ['.ts', '.d.ts', '.mts', '.js', '.mjs', '.cjs', '.json'],
+      extensions: ['.ts', '.tsx', '.d.ts', '.mts', '.js', '.mjs', '.cjs', '.json'],
     },
   },
 };

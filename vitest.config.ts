@@ -38,7 +38,7 @@ export default defineConfig({
           // they mostly wait: for leases to run out, for services to be away
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
-          include: ['test/{harness,integration,conformance,chaos}/src/**/*.test.ts'],
+          include: ['test/{harness,integration,conformance,chaos,browser}/src/**/*.test.ts'],
           globalSetup,
           testTimeout: 60_000,
           hookTimeout: 90_000,

@@ -17,7 +17,7 @@ const report = await format(output, { outputType: 'err' });
 process.stdout.write(`${String(report.output).trim()}\n`);
 
 const cruised = new Set(output.modules.map((module) => module.source));
-const sources = trackedFiles(roots).filter((path) => /\.(ts|mjs)$/.test(path) && !path.endsWith('.d.ts'));
+const sources = trackedFiles(roots).filter((path) => /\.(tsx?|mjs)$/.test(path) && !path.endsWith('.d.ts'));
 const missed = sources.filter((path) => !cruised.has(path));
 for (const path of missed) process.stdout.write(`not cruised: ${path}\n`);
 if (report.exitCode !== 0 || missed.length > 0 || sources.length === 0) process.exitCode = 1;

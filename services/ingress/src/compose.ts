@@ -71,6 +71,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     metrics: counts,
     rates: new RateGate(rateLimits, counts.rateLimited),
     targets: new Targets(stores),
+    chat: { folder: config.chatFolder, guests: config.chatGuests, frames: config.chatFrames },
     openAccounts: new OpenAccounts(),
     ids,
     announceEnd: announceEnd(told),

@@ -3,6 +3,7 @@ import {
   defineConfig,
   integer,
   optionalSecret,
+  optionalText,
   secret,
   storeOptions,
   text,
@@ -69,6 +70,19 @@ export const ingressTable = defineConfig('ingress', {
     min: 1,
     max: 1_000_000,
     help: 'Live streams that may be open on this node; above it they are answered 429.',
+  }),
+  chatFolder: optionalText({
+    env: 'TURNKEEPER_CHAT_FOLDER',
+    help: 'Where the built chat page is (`node services/dashboard/build.ts` prints it). Unset: `/chat` is not served.',
+  }),
+  chatGuests: optionalText({
+    env: 'TURNKEEPER_CHAT_GUESTS',
+    help: '`<tenant>.<account>` of a web chat that anybody who opens `/chat` may use. Unset: nobody without a client token.',
+  }),
+  chatFrames: text({
+    env: 'TURNKEEPER_CHAT_FRAMES',
+    default: "'self'",
+    help: 'Which pages may show `/chat` in a frame: sources of `frame-ancestors`, with spaces between.',
   }),
 });
 

@@ -8,7 +8,7 @@ import type { UpSecrets } from './secrets.ts';
 export const DEMO_TENANT = 'demo';
 export const DEMO_HOOK = 'demo-hook';
 /** The web chat of pages that this server serves itself. */
-const DEMO_CHAT = 'demo-chat';
+export const DEMO_CHAT = 'demo-chat';
 
 /** Queues and slots of a machine that is there for trying things out under load. */
 const LIMITS = { turnSlots: 5000, queuedPerLane: 100_000, queuedPerTenant: 100_000 };

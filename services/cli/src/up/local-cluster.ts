@@ -4,6 +4,7 @@ import { type LocalServices, type ServiceName, startLocalServices } from '@turnk
 import { processTable, systemClock, systemIds } from '@turnkeeper/platform/process';
 import { migrate } from '@turnkeeper/storage';
 import { sentenceOf } from '../exit.ts';
+import { buildChatPage } from './chat-page.ts';
 import { DEMO_HOOK, DEMO_TENANT, ensureDemoTenant } from './demo-tenant.ts';
 import { choosePorts, reserveInternalPorts } from './ports.ts';
 import type { Progress } from './progress.ts';
@@ -40,6 +41,7 @@ export class LocalCluster {
   readonly #backoffs = new Map<ServiceName, Backoff>();
   #stores: LocalServices | null = null;
   #secrets: UpSecrets | null = null;
+  #hasChat = false;
   #up = false;
 
   constructor(options: ClusterOptions, progress: Progress) {
@@ -62,6 +64,7 @@ export class LocalCluster {
     const ports = await choosePorts(ingress, port);
     const internalPorts = await reserveInternalPorts(ingress + workers + coordinators, () => systemIds.random());
     const { step } = this.#progress;
+    const building = buildChatPage(this.#progress.note);
     const stores = await step('stores', () => this.#startStores(), describeSources);
     signal.throwIfAborted();
     const url = stores.urls.postgres;
@@ -71,10 +74,17 @@ export class LocalCluster {
       ({ version, applied }) => describeSchema(version, applied.length),
     );
     signal.throwIfAborted();
+    const chatFolder = await step(
+      'chat page',
+      () => building,
+      (folder) => (folder === null ? 'not served' : 'built'),
+    );
+    signal.throwIfAborted();
+    this.#hasChat = chatFolder !== null;
     const compileCache = join(dataDir, 'compile-cache');
     const shell = environment();
     const specs = serviceSpecs({
-      ...{ shell, urls: stores.urls, secrets, compileCache, ports, internalPorts, workers, coordinators },
+      ...{ shell, urls: stores.urls, secrets, chatFolder, compileCache, ports, internalPorts, workers, coordinators },
       portsMayMove: port === undefined,
     });
     const counts = `${ingress} ingress, ${workers} session-worker${plural(workers)}, ${coordinators} coordinator${plural(coordinators)}`;
@@ -101,6 +111,7 @@ export class LocalCluster {
     return {
       ingress: ingress.map((address) => address.public),
       internal: ingress.map((address) => address.internal),
+      ...(this.#hasChat ? { chat: `${ingress[0]?.public}/chat` } : {}),
       apiKey: secrets.apiKey,
       operatorKey: secrets.operatorKey,
       tenant: DEMO_TENANT,

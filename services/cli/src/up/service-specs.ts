@@ -1,4 +1,5 @@
 import type { Environment } from '@turnkeeper/platform/config';
+import { DEMO_CHAT, DEMO_TENANT } from './demo-tenant.ts';
 import { type InternalPorts, nextPort } from './ports.ts';
 import type { UpSecrets } from './secrets.ts';
 import type { ServiceKind, ServiceSpec } from './service-process.ts';
@@ -11,6 +12,8 @@ export function serviceSpecs(from: {
   readonly shell: Environment;
   readonly urls: { readonly postgres: string; readonly redis: string; readonly nats: string };
   readonly secrets: UpSecrets;
+  /** Where the built chat page is; null: it is not served. */
+  readonly chatFolder: string | null;
   /** Compiled sources are kept there, for a quicker next start. */
   readonly compileCache: string;
   /** One per ingress. */
@@ -51,13 +54,19 @@ export function serviceSpecs(from: {
   };
   const make = (kind: ServiceKind, count: number): (ServiceSpec | null)[] =>
     Array.from({ length: count }, (_, i) => place({ kind, name: `${kind}-${i + 1}`, env }, null));
-  const ingressEnv = { ...env, TURNKEEPER_OPERATOR_KEY: secrets.operatorKey };
+  const ingressEnv = { ...chatEnv(from.chatFolder), ...env, TURNKEEPER_OPERATOR_KEY: secrets.operatorKey };
   const specs = [
     ...from.ports.map((port, i) => place({ kind: 'ingress', name: `ingress-${i + 1}`, env: ingressEnv }, port)),
     ...make('session-worker', from.workers),
     ...make('coordinator', from.coordinators),
   ];
   return specs.filter((spec) => spec !== null);
+}
+
+/** Anybody who reaches this machine's loopback may chat with the demo tenant, unless the shell says otherwise. */
+function chatEnv(folder: string | null): Environment {
+  if (folder === null) return {};
+  return { TURNKEEPER_CHAT_FOLDER: folder, TURNKEEPER_CHAT_GUESTS: `${DEMO_TENANT}.${DEMO_CHAT}` };
 }
 
 /** What the shell forbids, and every internal listener; each service adds the stores itself. */

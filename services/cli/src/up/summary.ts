@@ -25,6 +25,7 @@ export function summarize(from: {
     `  ${paint('bold', 'Turnkeeper is running')}  ${paint('cyan', url)}${taken}`,
     '',
     ...block([
+      ...(report.chat === undefined ? [] : [['chat', report.chat]]),
       ['talk to the bot', 'npx turnkeeper chat'],
       ...model,
       ['look inside', 'npx turnkeeper runs | sessions | lanes | workers | doctor'],

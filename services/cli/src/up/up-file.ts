@@ -14,6 +14,8 @@ export interface UpReport {
   readonly ingress: readonly string[];
   /** Of each ingress. */
   readonly internal: readonly string[];
+  /** The chat page, as a guest of the demo tenant sees it; not there when it could not be built. */
+  readonly chat?: string;
   /** Preset `owner`. */
   readonly apiKey: string;
   readonly operatorKey: string;

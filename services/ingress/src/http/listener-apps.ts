@@ -4,6 +4,7 @@ import { registerAccounts } from './accounts.ts';
 import { registerAdmin } from './admin/admin.ts';
 import type { AdminParts } from './admin/admin-parts.ts';
 import { registerAgents } from './agents.ts';
+import { type ChatPageParts, registerChatPage } from './chat-page.ts';
 import { type ClientTokenParts, registerClientTokens } from './client-tokens.ts';
 import { type OwnConfigParts, ownDoor } from './config-door.ts';
 import { registerHealth, registerMetrics, registerOpenApi } from './health.ts';
@@ -37,7 +38,8 @@ export function createPublicApp(
     InputParts &
     ClientTokenParts &
     SocketParts &
-    LimitParts,
+    LimitParts &
+    ChatPageParts,
 ): FastifyInstance {
   const app = createHttpServer(server);
   registerHealth(app, readiness);
@@ -56,6 +58,7 @@ export function createPublicApp(
   registerLimits(app, parts);
   registerSessionEvents(app, parts);
   registerTenantEvents(app, parts);
+  registerChatPage(app, parts);
   registerClientTokens(app, parts);
   registerSocket(app, parts);
   return app;

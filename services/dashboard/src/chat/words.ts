@@ -1,0 +1,31 @@
+/** What codes mean, for people. */
+const WORDS: Readonly<Record<string, string>> = {
+  rate_limited: 'That was a little fast. It will be sent in a moment.',
+  lane_full: 'There are too many messages waiting here. It will be sent in a moment.',
+  tenant_queue_full: 'The assistant is very busy. It will be sent in a moment.',
+  body_too_large: 'This message is too long.',
+  invalid_field: 'This message could not be sent as it is.',
+  upload_incomplete: 'A file of this message did not arrive. Attach it again.',
+  attachment_too_large: 'This file is too large.',
+  session_not_found: 'You may not write here.',
+  input_closed: 'This question is closed: it was answered, or its time is over.',
+  nothing_to_stop: 'There is nothing to stop.',
+  idempotency_mismatch: 'This message could not be sent as it is.',
+};
+
+const ENDS: Readonly<Record<string, string>> = {
+  stopped: 'Stopped.',
+  turn_timeout: 'The assistant took too long and was stopped.',
+  inactivity_timeout: 'The assistant took too long and was stopped.',
+  input_expired: 'The question was not answered in time.',
+};
+
+/** In clear words; what is not known gets a sentence that is always true. */
+export function wordsFor(code: string): string {
+  return WORDS[code] ?? 'Something went wrong. Please try again.';
+}
+
+/** Why a message got no answer. */
+export function wordsForEnd(code: string | undefined): string {
+  return ENDS[code ?? ''] ?? 'The assistant could not answer. Please try again.';
+}

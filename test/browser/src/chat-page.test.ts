@@ -1,0 +1,264 @@
+/** The chat page in a real browser: how it looks, what it lets a text do, and that it is usable without a mouse or eyes. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { type Cluster, startCluster } from '@turnkeeper/test-harness';
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { CHROMIUM, openBrowser } from './chromium.ts';
+import { ScriptedRoom } from './scripted-room.ts';
+
+const SHOTS = fileURLToPath(new URL('../../../.cache/screenshots/', import.meta.url));
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const BUILD = fileURLToPath(new URL('../../../services/dashboard/build.ts', import.meta.url));
+
+describe.skipIf(CHROMIUM === undefined)('the chat page', () => {
+  let cluster: Cluster;
+  let browser: BrowserContext;
+  let url: string;
+
+  beforeAll(async () => {
+    mkdirSync(SHOTS, { recursive: true });
+    const folder = execFileSync(process.execPath, [BUILD], { encoding: 'utf8' }).trim();
+    const env = { TURNKEEPER_CHAT_FOLDER: folder, TURNKEEPER_CHAT_GUESTS: 'test.web' };
+    cluster = await startCluster({
+      urls: inject('urls'),
+      ingress: 1,
+      workers: 0,
+      coordinators: 0,
+      mode: 'inline',
+      env,
+    });
+    url = `${cluster.ingress[0]?.url}/chat`;
+    browser = await openBrowser({ viewport: { width: 1100, height: 800 } });
+  }, 240_000);
+  afterAll(async () => {
+    await browser.close();
+    await cluster[Symbol.asyncDispose]();
+  });
+
+  let page: Page;
+  let room: ScriptedRoom;
+  const faults: string[] = [];
+
+  beforeEach(async () => {
+    await page?.close();
+    page = await browser.newPage();
+    room = new ScriptedRoom();
+    faults.length = 0;
+    page.on('console', (line) => line.type() === 'error' && faults.push(line.text()));
+    page.on('pageerror', (error) => faults.push(error.message));
+    await room.takeOver(page);
+  });
+
+  const field = () => page.getByRole('textbox', { name: 'Message' });
+  const log = () => page.getByRole('log', { name: 'Conversation' });
+  const sent = () => room.frames.filter(({ type }) => type === 'message');
+
+  async function open(hash = ''): Promise<void> {
+    await page.goto(`${url}${hash}`);
+    await page.getByText('Connected').waitFor();
+  }
+
+  /** What stands in most conversations. */
+  function talk(): void {
+    room.message('user', 'Can you compare the two plans?');
+    room.message('assistant', PLANS);
+    room.message('user', 'And how do I cancel?');
+    room.message(
+      'assistant',
+      'Write to us **at any time**; it ends with the month. Details are on [the page about cancelling](https://example.com/cancel).',
+    );
+    room.message('assistant', 'Ada here, from the team. I have looked at your account: there is nothing left to pay.', {
+      author: 'human',
+    });
+    room.tell('notice.created', { code: 'session_reset', text: 'A new conversation begins here.' });
+    room.message('user', 'Thanks!');
+  }
+
+  async function shoot(name: string): Promise<void> {
+    await page.screenshot({ path: `${SHOTS}${name}.png` });
+  }
+
+  it.for(['light', 'dark'] as const)('is drawn in the %s theme of the system', async (theme) => {
+    await page.emulateMedia({ colorScheme: theme });
+    await open('#title=Acme%20Support');
+    talk();
+    room.tell('turn.started', { runIds: [] });
+    room.delta(0, 'You are welcome. One moment, I am');
+    await page.getByText('One moment, I am').waitFor();
+    await shoot(`chat-${theme}`);
+    const back = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+    expect(back).toBe(theme === 'light' ? 'rgb(246, 247, 251)' : 'rgb(18, 21, 29)');
+    expect(faults).toEqual([]);
+  });
+
+  it('fits a phone: nothing is wider than the screen', async () => {
+    await page.setViewportSize({ width: 360, height: 640 });
+    await open();
+    talk();
+    room.tell('input.required', {
+      inputId: 'inp_1',
+      kind: 'choice',
+      prompt: 'Shall I cancel the plan now?',
+      options: ['Yes, cancel', 'No, keep it'],
+      expiresAt: null,
+    });
+    await page.getByRole('button', { name: 'Yes, cancel' }).waitFor();
+    await shoot('chat-phone');
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+  });
+
+  it('says that it reconnects, keeps what is written meanwhile, and sends it once it is back', async () => {
+    await open();
+    talk();
+    await page.getByText('Thanks!').waitFor();
+    room.isAway = true;
+    room.cut();
+    await page.getByText('Reconnecting…').waitFor();
+    await field().fill('Are you still there?');
+    await field().press('Enter');
+    await page.getByText('Will be sent when connected').waitFor();
+    await shoot('chat-reconnecting');
+    expect(sent()).toEqual([]);
+    room.isAway = false;
+    await page.getByText('Connected', { exact: true }).waitFor();
+    await expect.poll(() => sent().length).toBe(1);
+    expect(sent()[0]?.['text']).toBe('Are you still there?');
+    room.message('user', 'Are you still there?', { clientId: sent()[0]?.['clientId'] });
+    await log().getByText('Are you still there?').waitFor();
+    expect(await page.getByText('Are you still there?').count()).toBe(1);
+  });
+
+  it('keeps an unsent message over a reload', async () => {
+    await open();
+    room.isAway = true;
+    room.cut();
+    await page.getByText('Reconnecting…').waitFor();
+    await field().fill('not lost');
+    await field().press('Enter');
+    await page.getByText('Will be sent when connected').waitFor();
+    room.isAway = false;
+    await page.reload();
+    await expect.poll(() => sent().map(({ text }) => text)).toEqual(['not lost']);
+  });
+
+  it('shows what a text says, and does nothing of it', async () => {
+    await open();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    for (const text of PAYLOADS) room.message('assistant', text);
+    room.delta(0, PAYLOADS.join('\n\n'));
+    room.message('assistant', 'the end');
+    await page.getByText('the end').waitFor();
+    expect(await page.evaluate('window.hacked')).toBeUndefined();
+    expect(await log().locator('script, iframe, object, embed, form, img, svg, style').count()).toBe(0);
+    const links = (await page.evaluate(
+      '[...document.querySelectorAll("[role=log] a")].map((a) => [a.getAttribute("href"), a.rel])',
+    )) as string[][];
+    expect(links.length).toBeGreaterThan(0);
+    expect(links.every(([href, rel]) => /^(https?|mailto):/.test(href ?? '') && rel?.includes('noopener'))).toBe(true);
+    expect(asked).toEqual([]);
+  });
+
+  it('is used with the keyboard alone', async () => {
+    await open();
+    await expect.poll(() => page.evaluate('document.activeElement?.getAttribute("aria-label")')).toBe('Message');
+    await page.keyboard.type('one');
+    await page.keyboard.press('Shift+Enter');
+    await page.keyboard.type('two');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => sent().map(({ text }) => text)).toEqual(['one\ntwo']);
+    room.tell('turn.started', { runIds: [] });
+    await page.getByRole('button', { name: 'Stop the assistant' }).waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => room.frames.some(({ type }) => type === 'stop')).toBe(true);
+    room.tell('turn.finished', { status: 'discarded' });
+    room.tell('input.required', { inputId: 'inp_1', kind: 'text', prompt: 'Which city?', options: null });
+    const answer = page.getByRole('textbox', { name: 'Which city?' });
+    await answer.waitFor();
+    await field().focus();
+    for (let i = 0; i < 8; i++) {
+      if ((await answer.and(page.locator(':focus')).count()) > 0) break;
+      await page.keyboard.press('Shift+Tab');
+    }
+    await page.keyboard.type('Paris');
+    await page.keyboard.press('Enter');
+    await expect
+      .poll(() => room.frames.find(({ type }) => type === 'input.answer'))
+      .toMatchObject({ inputId: 'inp_1', text: 'Paris' });
+  });
+
+  it.for(['light', 'dark'] as const)('has no serious fault of accessibility in the %s theme', async (theme) => {
+    await page.emulateMedia({ colorScheme: theme });
+    await open();
+    talk();
+    room.tell('input.required', { inputId: 'inp_1', kind: 'choice', prompt: 'Shall I?', options: ['Yes', 'No'] });
+    room.say({ type: 'error', data: { code: 'nothing_to_stop', detail: '' } });
+    await field().fill('x');
+    await page.getByRole('button', { name: 'Yes' }).waitFor();
+    await page.evaluate(readFileSync(AXE, 'utf8'));
+    const found = (await page.evaluate('axe.run()')) as {
+      violations: { impact: string; id: string; nodes: { html: string }[] }[];
+    };
+    const serious = found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+    expect(serious.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+  });
+
+  it('says in words why it cannot be used', async () => {
+    await page.route('**/chat/token', (route) => route.fulfill({ status: 404, json: {} }));
+    await page.goto(url);
+    await page.getByRole('heading', { name: 'You are not signed in here' }).waitFor();
+    await shoot('chat-signed-out');
+  });
+
+  it('takes its token out of its address', async () => {
+    await open('#token=a.b.c&title=Hello');
+    expect(page.url()).toBe(`${url}#title=Hello`);
+    expect(room.frames[0]).toEqual({ type: 'auth', token: 'a.b.c' });
+  });
+
+  it('is framed by nobody else, loads nothing of others, and keeps what cannot change', async () => {
+    const answer = await fetch(url);
+    const policy = answer.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'; script-src 'self';");
+    expect(policy).toContain("frame-ancestors 'self'");
+    const [asset = ''] = /\/chat\/assets\/[^"]+\.js/.exec(await answer.text()) ?? [];
+    const script = await fetch(new URL(asset, url));
+    expect(script.headers.get('cache-control')).toContain('immutable');
+    const again = await fetch(url, { headers: { 'if-none-match': answer.headers.get('etag') ?? '' } });
+    expect(again.status).toBe(304);
+  });
+});
+
+const PLANS = `Gladly. In short:
+
+| | Basic | Team |
+|---|---|---|
+| Seats | 1 | up to 20 |
+| History | 30 days | 1 year |
+| Price | free | 12 € per seat |
+
+- **Basic** is enough to try it out.
+- **Team** adds shared inboxes, and \`api\` access:
+
+\`\`\`sh
+curl https://api.example.com/v1/messages -H 'Authorization: Bearer …'
+\`\`\``;
+
+const PAYLOADS = [
+  '<script>window.hacked = 1</script>',
+  '<img src=x onerror="window.hacked = 1">',
+  '![pixel](https://tracker.example/p.png)',
+  '[click](javascript:window.hacked=1)',
+  '[data](data:text/html,<script>window.hacked=1</script>)',
+  '<a href="javascript:window.hacked=1">x</a>',
+  '<svg onload="window.hacked=1"></svg>',
+  '<iframe src="javascript:window.hacked=1"></iframe>',
+  '<style>* { display: none }</style>',
+  '[ok](https://example.com "title")',
+  '<https://example.com/auto>',
+  '```\n</code><script>window.hacked=1</script>\n```',
+];
