@@ -1,16 +1,15 @@
 /** The chat page in a real browser: how it looks, what it lets a text do, and that it is usable without a mouse or eyes. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Cluster, startCluster } from '@turnkeeper/test-harness';
+import axe from 'axe-core';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { CHROMIUM, openBrowser } from './chromium.ts';
 import { ScriptedRoom } from './scripted-room.ts';
 
 const SHOTS = fileURLToPath(new URL('../../../.cache/screenshots/', import.meta.url));
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const BUILD = fileURLToPath(new URL('../../../services/dashboard/build.ts', import.meta.url));
 
 describe.skipIf(CHROMIUM === undefined)('the chat page', () => {
@@ -199,7 +198,7 @@ describe.skipIf(CHROMIUM === undefined)('the chat page', () => {
     room.say({ type: 'error', data: { code: 'nothing_to_stop', detail: '' } });
     await field().fill('x');
     await page.getByRole('button', { name: 'Yes' }).waitFor();
-    await page.evaluate(readFileSync(AXE, 'utf8'));
+    await page.evaluate(axe.source);
     const found = (await page.evaluate('axe.run()')) as {
       violations: { impact: string; id: string; nodes: { html: string }[] }[];
     };
