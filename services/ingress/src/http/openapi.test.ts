@@ -7,7 +7,8 @@ import { createInternalApp, createPublicApp } from './listener-apps.ts';
 /** Registering routes touches no part, so any part will do. Without its folder there is no chat page, which is no API. */
 function anything(): unknown {
   return new Proxy(() => undefined, {
-    get: (_target, name) => (name === 'then' || name === 'folder' ? undefined : name === Symbol.toPrimitive ? () => 'x' : anything()),
+    get: (_target, name) =>
+      name === 'then' || name === 'folder' ? undefined : name === Symbol.toPrimitive ? () => 'x' : anything(),
     apply: anything,
   });
 }
