@@ -137,7 +137,13 @@ export {
   SessionResetSchema,
   SessionSchema,
 } from './http/sessions.ts';
-export { type Activation, readActivation, WAKE_UP_LANES_MAX, writeActivation } from './jobs.ts';
+export {
+  type Activation,
+  readActivation,
+  traceparentOfActivation,
+  WAKE_UP_LANES_MAX,
+  writeActivation,
+} from './jobs.ts';
 export { openApiDocument } from './openapi/document.ts';
 export {
   EventIdSchema,

@@ -26,13 +26,16 @@ export const ActivationSchema = z.object({
   lanes: z.array(LaneEntrySchema).max(WAKE_UP_LANES_MAX).optional(),
   /** The sender knew of too many lanes to name them: look in Postgres. */
   scan: z.literal(true).optional(),
+  /** W3C trace context of the sending. */
+  traceparent: z.string().max(64).optional(),
 });
 export type Activation = z.input<typeof ActivationSchema>;
 
 /** `scan` when there are too many to name. */
-export function writeActivation(wakeUps: readonly WakeUp[] | 'scan'): Activation {
-  if (wakeUps === 'scan' || wakeUps.length > WAKE_UP_LANES_MAX) return { v: 1, scan: true };
-  return { v: 1, lanes: wakeUps.map(({ lane, ord }) => [lane.slot, lane.tenantId, lane.laneId, ord]) };
+export function writeActivation(wakeUps: readonly WakeUp[] | 'scan', traceparent: string | null = null): Activation {
+  const traced = traceparent === null ? {} : { traceparent };
+  if (wakeUps === 'scan' || wakeUps.length > WAKE_UP_LANES_MAX) return { v: 1, scan: true, ...traced };
+  return { v: 1, ...traced, lanes: wakeUps.map(({ lane, ord }) => [lane.slot, lane.tenantId, lane.laneId, ord]) };
 }
 
 /** Null when it is no activation of a known version. Never throws. */
@@ -42,4 +45,9 @@ export function readActivation(data: unknown): WakeUp[] | 'scan' | null {
   const { lanes, scan } = parsed.data;
   if (scan === true) return 'scan';
   return lanes?.map(([slot, tenantId, laneId, ord]) => ({ lane: { slot, tenantId, laneId }, ord })) ?? null;
+}
+
+/** Under which span the activation was sent; null when under none, or when it cannot be read. */
+export function traceparentOfActivation(data: unknown): string | null {
+  return ActivationSchema.safeParse(data).data?.traceparent ?? null;
 }

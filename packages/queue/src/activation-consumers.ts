@@ -1,5 +1,5 @@
-import type { Clock, Counter, Ids, WakeUp } from '@turnkeeper/core';
-import { readActivation } from '@turnkeeper/protocol';
+import { type Clock, type Counter, type Ids, noTracer, type Tracer, type WakeUp } from '@turnkeeper/core';
+import { readActivation, traceparentOfActivation } from '@turnkeeper/protocol';
 import { type Job, WaitingError, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { partitionTag } from './keys.ts';
@@ -13,6 +13,8 @@ export interface ActivationConsumersOptions {
   readonly ids: Ids;
   /** `activations_total`, by outcome: received, malformed (per job). */
   readonly outcomes: Counter;
+  /** Without one nothing is traced. */
+  readonly tracer?: Tracer;
 }
 
 export interface ConsumeOptions {
@@ -84,9 +86,7 @@ export class ActivationConsumers implements AsyncDisposable {
       ACTIVATIONS,
       async (job: Job, token?: string) => {
         if (isClosed()) return giveBack(job, token);
-        const wakeUps = readActivation(job.data);
-        this.#options.outcomes.inc({ outcome: wakeUps === null ? 'malformed' : 'received' });
-        if (wakeUps !== null) onWakeUps(wakeUps);
+        this.#take(job, { partition, onWakeUps });
       },
       {
         connection: this.#commands,
@@ -102,6 +102,16 @@ export class ActivationConsumers implements AsyncDisposable {
     );
     worker.on('error', (error) => this.#options.link.note(error));
     return worker;
+  }
+
+  #take({ data }: Job, { partition, onWakeUps }: ConsumeOptions): void {
+    const { outcomes, tracer = noTracer } = this.#options;
+    const wakeUps = readActivation(data);
+    const about = { parent: traceparentOfActivation(data), attributes: { partition } };
+    const span = tracer.start('process tk.activations', about);
+    outcomes.inc({ outcome: wakeUps === null ? 'malformed' : 'received' });
+    if (wakeUps !== null) onWakeUps(wakeUps);
+    span.end(wakeUps === null ? 'malformed' : undefined);
   }
 
   async #close(worker: Worker): Promise<void> {

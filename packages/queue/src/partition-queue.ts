@@ -1,4 +1,4 @@
-import type { WakeUp } from '@turnkeeper/core';
+import type { Traceparent, WakeUp } from '@turnkeeper/core';
 import { type Activation, writeActivation } from '@turnkeeper/protocol';
 import { Queue } from 'bullmq';
 import { partitionTag } from './keys.ts';
@@ -25,12 +25,12 @@ export class PartitionQueue {
   }
 
   /** Adds one job. `backlog`: enough jobs wait already, the consumer will scan when it comes. */
-  add(wakeUps: readonly WakeUp[] | 'scan'): Promise<'added' | 'backlog' | 'away'> {
+  add(wakeUps: readonly WakeUp[] | 'scan', traceparent: Traceparent | null): Promise<'added' | 'backlog' | 'away'> {
     return this.#link.run(async () => {
       const queue = this.#open();
       if (this.#addsToLook === 0 && (await queue.getWaitingCount()) > BACKLOG_MAX) return 'backlog';
       this.#addsToLook = (this.#addsToLook + 1) % BACKLOG_LOOK_EVERY_ADDS;
-      await queue.add('lanes', writeActivation(wakeUps));
+      await queue.add('lanes', writeActivation(wakeUps, traceparent));
       return 'added';
     });
   }

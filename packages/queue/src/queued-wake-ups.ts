@@ -1,4 +1,4 @@
-import type { Clock, Counter, WakeUp, WakeUps } from '@turnkeeper/core';
+import { type Clock, type Counter, noTracer, type Tracer, type WakeUp, type WakeUps } from '@turnkeeper/core';
 import { WAKE_UP_LANES_MAX } from '@turnkeeper/protocol';
 import { PartitionQueue } from './partition-queue.ts';
 import type { RedisLink } from './redis-link.ts';
@@ -9,6 +9,8 @@ export interface QueuedWakeUpsOptions {
   readonly clock: Clock;
   /** `activations_total`, by outcome: queued, queue_away, queue_timeout, queue_backlog (all per job). */
   readonly outcomes: Counter;
+  /** Without one nothing is traced. */
+  readonly tracer?: Tracer;
 }
 
 /** Wake-ups of one partition wait this long for company. */
@@ -17,6 +19,7 @@ const COALESCE_MS = 200;
 const ADD_LIMIT_MS = 1000;
 
 interface Outbox {
+  readonly partition: number;
   readonly waiting: WakeUpSet;
   readonly queue: PartitionQueue;
   adding: boolean;
@@ -62,7 +65,7 @@ export class QueuedWakeUps implements WakeUps, AsyncDisposable {
     let outbox = this.#outboxes.get(partition);
     if (outbox === undefined) {
       const queue = new PartitionQueue(this.#options.link, partition);
-      outbox = { waiting: new WakeUpSet(WAKE_UP_LANES_MAX), queue, adding: false };
+      outbox = { partition, waiting: new WakeUpSet(WAKE_UP_LANES_MAX), queue, adding: false };
       this.#outboxes.set(partition, outbox);
     }
     return outbox;
@@ -90,7 +93,11 @@ export class QueuedWakeUps implements WakeUps, AsyncDisposable {
     outbox.adding = true;
     const limit = new AbortController();
     const late = this.#options.clock.sleep(ADD_LIMIT_MS, limit.signal).then(() => 'timeout' as const);
-    const outcome = await Promise.race([outbox.queue.add(outbox.waiting.take()), late]);
+    const wakeUps = outbox.waiting.take();
+    const attributes = { partition: outbox.partition, lanes: wakeUps === 'scan' ? 0 : wakeUps.length };
+    const span = (this.#options.tracer ?? noTracer).start('send tk.activations', { attributes });
+    const outcome = await Promise.race([outbox.queue.add(wakeUps, span.traceparent), late]);
+    span.end(outcome === 'added' ? undefined : outcome);
     limit.abort();
     if (outcome === 'timeout') outbox.queue.reset();
     this.#options.outcomes.inc({ outcome: outcome === 'added' ? 'queued' : `queue_${outcome}` });

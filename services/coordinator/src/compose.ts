@@ -42,7 +42,7 @@ export async function compose(config: CoordinatorConfig, kit: Kit): Promise<Serv
   bus.onChange(natsIsUp);
 
   const outcomes = metrics.counter('activations_total');
-  const jobs = new QueuedWakeUps({ link: redis, clock, outcomes });
+  const jobs = new QueuedWakeUps({ link: redis, clock, outcomes, tracer: kit.tracer });
   const health = new DatabaseHealth(clock, HEALTH_LIMITS);
   const groups = allSweeps({
     repair: new PostgresRepairStore(databases.sweeps),

@@ -99,7 +99,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
   });
 }
 
-async function openLinks(config: IngressConfig, { clock, ids, logger, metrics, nodeName }: Kit) {
+async function openLinks(config: IngressConfig, { clock, ids, logger, metrics, nodeName, tracer }: Kit) {
   const link = { prefix: config.prefix, keyPrefix: config.prefix, clock, ids, logger };
   const [redis, bus] = await Promise.all([
     openRedis({ ...link, url: config.redisUrl }),
@@ -111,7 +111,7 @@ async function openLinks(config: IngressConfig, { clock, ids, logger, metrics, n
   natsIsUp(bus.connected);
   bus.onChange(natsIsUp);
   const outcomes = metrics.counter('activations_total');
-  const jobs = new QueuedWakeUps({ link: redis, clock, outcomes });
+  const jobs = new QueuedWakeUps({ link: redis, clock, outcomes, tracer });
   const dropped = metrics.counter('stream_deltas_dropped_total');
   return {
     ...{ redis, bus, jobs },

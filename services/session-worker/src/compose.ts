@@ -95,7 +95,7 @@ function openStores(config: SessionWorkerConfig, { clock, logger, metrics }: Kit
 }
 
 async function openLinks(config: SessionWorkerConfig, kit: Kit, partitionOf: (slot: number) => number) {
-  const { clock, ids, logger, metrics } = kit;
+  const { clock, ids, logger, metrics, tracer } = kit;
   const link = { prefix: config.prefix, keyPrefix: config.prefix, clock, ids, logger };
   const [redis, bus] = await Promise.all([
     queue.openRedis({ ...link, url: config.redisUrl }),
@@ -108,11 +108,11 @@ async function openLinks(config: SessionWorkerConfig, kit: Kit, partitionOf: (sl
   bus.onChange(natsIsUp);
   const outcomes = metrics.counter('activations_total');
   const dropped = metrics.counter('stream_deltas_dropped_total');
-  const jobs = new queue.QueuedWakeUps({ link: redis, clock, outcomes });
+  const jobs = new queue.QueuedWakeUps({ link: redis, clock, outcomes, tracer });
   const hints = new PartitionHints({ link: bus, outcomes });
   return {
     ...{ redis, bus, jobs, hints, wakeUps: core.combineWakeUps(hints, jobs) },
-    consumers: new queue.ActivationConsumers({ url: config.redisUrl, link: redis, clock, ids, outcomes }),
+    consumers: new queue.ActivationConsumers({ url: config.redisUrl, link: redis, clock, ids, outcomes, tracer }),
     locks: new queue.RedisLaneLocks({ link: redis, partitionOf }),
     slots: new queue.RedisTenantSlots({ link: redis }),
     signals: new NatsControlSignals(bus),

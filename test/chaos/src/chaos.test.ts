@@ -20,6 +20,7 @@ describe('under load nothing is lost, doubled, reordered or overlapping', () => 
       const trial = await underLoad(stage, load, () => fault.strike(stage));
       expect(trial).toMatchObject(CLEAN);
       expect(trial.report.answered).toBe(trial.report.sent);
+      expect(trial.explained.events).toBeGreaterThanOrEqual(trial.report.accepted);
     },
     180_000,
   );

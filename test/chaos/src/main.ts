@@ -43,7 +43,7 @@ async function failOver(on: Stage, rounds: number): Promise<void> {
   );
 }
 
-function verdict({ report, violations }: Trial): string {
+function verdict({ report, violations, explained }: Trial): string {
   const { sent, accepted, refused, answered, lost, doubled, reordered, overlapping, latencyMs } = report;
   const counts = `sent ${sent} accepted ${accepted} refused ${refused} answered ${answered}`;
   const faultsFound = `lost ${lost} doubled ${doubled} reordered ${reordered} overlapping ${overlapping}`;
@@ -51,7 +51,10 @@ function verdict({ report, violations }: Trial): string {
     violations.length === 0
       ? 'rows clean'
       : `rows: ${violations.map((one) => `${one.invariant} (${one.detail})`).join('; ')}`;
-  return `${counts} | ${faultsFound} | reply p50 ${latencyMs.reply.p50} ms max ${latencyMs.reply.max} ms | ${rows}`;
+  const { events, gaps, slowestMs } = explained;
+  const timelines =
+    gaps.length === 0 ? `${events} explained, slowest ${slowestMs} ms` : `not explained: ${gaps.join('; ')}`;
+  return `${counts} | ${faultsFound} | reply p50 ${latencyMs.reply.p50} ms max ${latencyMs.reply.max} ms | ${rows} | ${timelines}`;
 }
 
 function say(line: string): void {

@@ -2,6 +2,7 @@ import { type LoadReport, runLoad } from '@turnkeeper/cli/load';
 import { startLocalServices } from '@turnkeeper/platform/local-services';
 import { checkInvariants, openDatabase, type Violation } from '@turnkeeper/storage';
 import { type Cluster, startCluster } from '@turnkeeper/test-harness';
+import { type Explained, explainAll } from './timelines.ts';
 
 /** Services of its own, so that they may be flushed, stopped and killed, and a cluster of at least six processes on them. */
 export interface Stage extends AsyncDisposable {
@@ -31,11 +32,13 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
 export interface Trial {
   readonly report: LoadReport;
   readonly violations: readonly Violation[];
+  /** Every event of the trial. */
+  readonly explained: Explained;
 }
 
 /**
- * Runs load through both ingresses while `fault` does its worst, then judges twice: from the client's acceptances and
- * the receiver's sends, and from the rows.
+ * Runs load through both ingresses while `fault` does its worst, then judges: from the client's acceptances and the receiver's
+ * sends, from the rows, and from the timeline of every event.
  */
 export async function underLoad(
   stage: Stage,
@@ -62,7 +65,8 @@ export async function underLoad(
     AbortSignal.timeout((load.seconds + 240) * 1_000),
   );
   const [report] = await Promise.all([running, fault()]);
-  return { report, violations: await violationsSince(cluster.postgresUrl, since) };
+  const violations = await violationsSince(cluster.postgresUrl, since);
+  return { report, violations, explained: await explainAll(cluster, since) };
 }
 
 async function violationsSince(url: string, since: Date): Promise<readonly Violation[]> {
@@ -74,11 +78,15 @@ async function violationsSince(url: string, since: Date): Promise<readonly Viola
   }
 }
 
-/** True when nothing was lost, doubled, reordered, overlapping or refused, and no row breaks a promise. */
-export function isClean({ report, violations }: Trial): boolean {
+/** True when nothing was lost, doubled, reordered, overlapping or refused, no row breaks a promise, and every event is explained. */
+export function isClean({ report, violations, explained }: Trial): boolean {
   const { lost, doubled, reordered, overlapping, refused } = report;
-  return lost + doubled + reordered + overlapping + refused + violations.length === 0;
+  return lost + doubled + reordered + overlapping + refused + violations.length + explained.gaps.length === 0;
 }
 
 /** What a clean trial looks like, for `toMatchObject`: nothing lost, doubled, reordered, overlapping, and no row breaks a promise. */
-export const CLEAN = { report: { lost: 0, doubled: 0, reordered: 0, overlapping: 0, refused: 0 }, violations: [] };
+export const CLEAN = {
+  report: { lost: 0, doubled: 0, reordered: 0, overlapping: 0, refused: 0 },
+  violations: [],
+  explained: { gaps: [] },
+};

@@ -5,6 +5,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 interface Span {
   readonly name: string;
   readonly traceId: string;
+  readonly links?: readonly { readonly traceId: string }[];
 }
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -44,9 +45,18 @@ test('one trace from the caller to the delivery, without text, names or secrets'
   const chain = ['POST /v1/messages', 'intake.accept', 'lane.wait', 'turn', 'invoke_agent main', 'deliver webhook'];
   await until('the whole way is told', () => chain.every((name) => named(name) === 1), 20_000);
   await until('batches and sweeps are told', () =>
-    ['accept.batch', 'claim.batch', 'commit.batch', 'sweep dead-processes'].every((name) =>
+    ['accept.batch', 'send tk.activations', 'process tk.activations', 'sweep dead-processes'].every((name) =>
       spans.some((span) => span.name === name),
     ),
+  );
+  await until('batches link to the turns that they served', () =>
+    ['claim.batch', 'commit.batch'].every((name) =>
+      spans.some((span) => span.name === name && span.links?.some(({ traceId }) => traceId === TRACE)),
+    ),
+  );
+  const sent = spans.filter(({ name }) => name === 'send tk.activations').map(({ traceId }) => traceId);
+  await until('a job is processed under the span that sent it', () =>
+    spans.some(({ name, traceId }) => name === 'process tk.activations' && sent.includes(traceId)),
   );
   expect(platform.sends[0]?.headers['traceparent']).toContain(TRACE);
   expect(wire).not.toContain('canary');

@@ -49,13 +49,23 @@ describe('what a tenant may use here', () => {
     expect(caps.capOf(acme)).toBe(1);
   });
 
-  it('is nothing until the limit is known, the default when it cannot be read, and says when it is known', async () => {
-    const { caps, told } = capsOf(new Error('away'));
+  it('is nothing until the limit is known, and says when it is', async () => {
+    const { caps, told } = capsOf(null);
     expect(caps.capOf(acme)).toBe(0);
     await settled();
     expect([caps.capOf(acme), told]).toEqual([100, ['known']]);
     await caps.refresh();
     expect(told).toEqual(['known']);
+  });
+
+  it('is nothing while it could not be read even once, for who knows whether the tenant is suspended', async () => {
+    const { caps, clock, reads, told } = capsOf(new Error('away'));
+    caps.capOf(acme);
+    await settled();
+    expect([caps.capOf(acme), caps.capOf(acme), reads.length, told]).toEqual([0, 0, 1, []]);
+    await clock.advance(500);
+    caps.capOf(acme);
+    expect(reads).toHaveLength(2);
   });
 
   it('is nothing while the tenant is suspended, also while Redis is away', async () => {

@@ -11,8 +11,10 @@ export interface TenantCapsOptions {
   readonly log: Logger;
 }
 
-/** When a tenant's limit cannot be read: the default of surface §6. */
+/** Of a tenant that is none: the default of surface §6. */
 const SLOTS_DEFAULT = 100;
+/** A first reading that failed is repeated after this long, when somebody asks. */
+const AGAIN_MS = 500;
 /** A tenant that nobody asked about for so long is forgotten. */
 const IDLE_MS = 60_000;
 
@@ -20,6 +22,8 @@ interface Tenant {
   /** Null until it was read once: who knows whether the tenant is suspended. */
   slots: number | null;
   askedMs: number;
+  readMs: number;
+  isReading: boolean;
 }
 
 /**
@@ -63,22 +67,25 @@ export class TenantCaps {
     const nowMs = this.#options.clock.monotonicMs();
     let tenant = this.#tenants.get(tenantId);
     if (tenant === undefined) {
-      tenant = { slots: null, askedMs: nowMs };
+      tenant = { slots: null, askedMs: nowMs, readMs: Number.NEGATIVE_INFINITY, isReading: false };
       this.#tenants.set(tenantId, tenant);
-      void this.#read(tenantId, tenant);
     }
     tenant.askedMs = nowMs;
+    if (tenant.slots === null && !tenant.isReading && nowMs - tenant.readMs >= AGAIN_MS)
+      void this.#read(tenantId, tenant);
     return tenant;
   }
 
   async #read(tenantId: TenantId, tenant: Tenant): Promise<void> {
     const isNew = tenant.slots === null;
+    tenant.isReading = true;
     try {
       tenant.slots = (await this.#options.turnSlotsOf(tenantId)) ?? SLOTS_DEFAULT;
     } catch (error) {
       this.#options.log.failed(error, { tenantId }, 'a tenant’s limits could not be read; the last ones hold');
-      tenant.slots ??= SLOTS_DEFAULT;
     }
-    if (isNew) this.#options.onKnown();
+    tenant.isReading = false;
+    tenant.readMs = this.#options.clock.monotonicMs();
+    if (isNew && tenant.slots !== null) this.#options.onKnown();
   }
 }

@@ -80,9 +80,12 @@ function selectSessions(build: QueryBuilder, which: 'current' | SessionId = 'cur
     .where(IS_THERE);
 }
 
-/** What its owner deleted is found again when somebody writes to it. */
-const IS_THERE = sql<SqlBool>`(not l.erased or l.session_id is not null or exists (
-  select 1 from tk.events y where y.slot = l.slot and y.tenant_id = l.tenant_id and y.lane_id = l.id and y.state < 10))`;
+/**
+ * What its owner deleted is found again when somebody writes to it. A scalar query with a limit and not `exists`, which the
+ * planner may turn into a table of every open event there is.
+ */
+const IS_THERE = sql<SqlBool>`(not l.erased or l.session_id is not null or coalesce((
+  select true from tk.events y where y.slot = l.slot and y.tenant_id = l.tenant_id and y.lane_id = l.id and y.state < 10 limit 1), false))`;
 
 type SessionRow = RowOf<typeof selectSessions>;
 

@@ -19,12 +19,11 @@ import {
   type TextRepairs,
   type Traceparent,
   type Tracer,
-  traced,
 } from '@turnkeeper/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { IntakeMetrics } from '../intake/intake-metrics.ts';
-import { traceparentOf } from './messages.ts';
 import type { RateGate } from './rate-gate.ts';
+import { inRequestSpan } from './request-span.ts';
 
 export interface HookParts {
   readonly tenants: TenantConfigs;
@@ -57,8 +56,8 @@ export function registerHooks(app: FastifyInstance, parts: HookParts): void {
 }
 
 function receive(request: FastifyRequest<ByAccount>, reply: FastifyReply, parts: HookParts): Promise<object> {
-  const span = parts.tracer.start('POST /hooks', { parent: traceparentOf(request) });
-  return traced(span, () => take({ request, reply, parent: span.traceparent }, parts));
+  const span = { tracer: parts.tracer, name: 'POST /hooks' };
+  return inRequestSpan(request, span, (parent) => take({ request, reply, parent }, parts));
 }
 
 interface HookCall {

@@ -9,7 +9,6 @@ import {
   type RunReads,
   type RunRecord,
   type RunStatus,
-  type Span,
   type Traceparent,
   type Tracer,
   traced,
@@ -28,6 +27,7 @@ import type { RunStreams } from '../runs/run-streams.ts';
 import type { Access, Caller } from './access.ts';
 import { IdempotencyKeys } from './idempotency.ts';
 import type { RateGate } from './rate-gate.ts';
+import { inRequestSpan } from './request-span.ts';
 import { parseBody, parseQuery } from './requests.ts';
 
 export interface MessageParts {
@@ -48,21 +48,22 @@ const PATH = '/v1/messages';
 export function registerMessages(app: FastifyInstance, parts: MessageParts): void {
   const keys = new IdempotencyKeys(PATH);
   app.post(PATH, { onRequest: parts.access.requires('messages:write') }, async (request, reply) => {
-    const span = parts.tracer.start('POST /v1/messages', { parent: traceparentOf(request) });
-    return traced(span, () => answer(request, reply, { parts, keys, span }));
+    const span = { tracer: parts.tracer, name: 'POST /v1/messages' };
+    return inRequestSpan(request, span, (traceparent) => answer(request, reply, { parts, keys, traceparent }));
   });
 }
 
 async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
-  { parts, keys, span }: { readonly parts: MessageParts; readonly keys: IdempotencyKeys; readonly span: Span },
+  from: { readonly parts: MessageParts; readonly keys: IdempotencyKeys; readonly traceparent: Traceparent | null },
 ) {
+  const { parts, keys, traceparent } = from;
   const caller = parts.access.callerOf(request);
   await parts.rates.take(caller.tenant, reply);
   const { stream, ...filter } = parseQuery(MessageQuerySchema, request.query);
   const body = parseBody(MessageRequestSchema, request.body);
-  const message = await inboundOf(body, { parts, caller, keys, request, traceparent: span.traceparent });
+  const message = await inboundOf(body, { parts, caller, keys, request, traceparent });
   if (stream === 'true') return answerWithStream(message, { parts, caller, reply, filter });
   const acceptance = await accept(message, parts);
   const first = acceptance.status === 'duplicate' ? await firstRun(acceptance, parts) : null;
@@ -177,12 +178,4 @@ function acceptedEvent(
   const { runId, eventId, position, sessionKey } = answerOf(acceptance, run);
   const data = { eventId, runId, kind: message.kind, position };
   return { type: 'event.accepted', at: run.createdAt.toISOString(), sessionKey, runIds: [runId], data };
-}
-
-/** W3C trace context, version 00; anything else is left out. */
-const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
-
-export function traceparentOf(request: FastifyRequest): string | null {
-  const header = request.headers['traceparent'];
-  return typeof header === 'string' && TRACEPARENT.test(header) ? header : null;
 }

@@ -2,6 +2,7 @@ import {
   type AgentRuntime,
   type ClaimedTurn,
   type Clock,
+  type Fence,
   type LaneStore,
   type RunAgentOptions,
   type RunningAgentTurn,
@@ -20,6 +21,8 @@ export class TurnTraces {
   readonly #tracer: Tracer;
   readonly #clock: Clock;
   readonly #turns = new WeakMap<ClaimedTurn, Traceparent | null>();
+  /** By the pair that claim gave out: a commit carries that very object. */
+  readonly #byFence = new WeakMap<Fence, Traceparent | null>();
 
   constructor(tracer: Tracer, clock: Clock) {
     this.#tracer = tracer;
@@ -31,6 +34,7 @@ export class TurnTraces {
     const { claimed } = turn;
     const span = this.#startTurn(claimed);
     this.#turns.set(claimed, span.traceparent);
+    this.#byFence.set(claimed.fence, span.traceparent);
     const end = await work();
     span.end(end.how === 'replied' ? undefined : end.how === 'failed' ? end.code : end.how);
     return end;
@@ -49,10 +53,11 @@ export class TurnTraces {
         this.#tracer.start('claim.batch', { links, startedAtMs, attributes: { size: items.length } }).end();
         return results;
       },
-      commit: (bootId, items) =>
-        traced(this.#tracer.start('commit.batch', { attributes: { size: items.length } }), () =>
-          store.commit(bootId, items),
-        ),
+      commit: (bootId, items) => {
+        const links = items.map(({ fence }) => this.#byFence.get(fence));
+        const span = this.#tracer.start('commit.batch', { links, attributes: { size: items.length } });
+        return traced(span, () => store.commit(bootId, items));
+      },
       handBack: (bootId, items) => store.handBack(bootId, items),
       look: (lanes) => store.look(lanes),
     };
