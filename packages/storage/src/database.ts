@@ -14,6 +14,8 @@ export interface DatabaseOptions {
   readonly settings?: Readonly<Record<string, string | number>>;
   /** Told of every connection that broke, also of idle ones. */
   readonly onLost?: (error: Error) => void;
+  /** Told the time of each statement, with the wait for the network; those of the query builder are all named `built`. */
+  readonly onStatement?: (name: string, seconds: number) => void;
 }
 
 /** A statement with a name is prepared once per connection; its text never changes. */
@@ -33,6 +35,9 @@ export interface PoolStats {
 export interface Transaction {
   query<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
 }
+
+/** Names of what the query builder made begin so; there is one for each set of filters. */
+export const BUILT = 'q_';
 
 const ACQUIRE_MS = 2_000;
 const STATEMENT_MS = 5_000;
@@ -70,10 +75,12 @@ export class Database {
   /** For query builders; their errors go through `toStoreError`. */
   readonly pool: pg.Pool;
   readonly #max: number;
+  readonly #onStatement: (name: string, seconds: number) => void;
 
   constructor(options: DatabaseOptions) {
     this.role = options.role;
     this.#max = options.poolMax;
+    this.#onStatement = options.onStatement ?? (() => undefined);
     const settings = { ...COMMON, ...OF_ROLE[options.role], ...options.settings };
     this.pool = new pg.Pool({
       connectionString: options.url,
@@ -95,7 +102,7 @@ export class Database {
 
   /** Runs one statement: one round trip, one transaction. @throws StoreError */
   query<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    return this.#withClient((client) => run<Row>(client, statement, values));
+    return this.#withClient((client) => this.#run<Row>(client, statement, values));
   }
 
   /** Runs `work` in one transaction; never on a hot path, because the client's time is inside it. @throws StoreError */
@@ -103,7 +110,7 @@ export class Database {
     return this.#withClient(async (client) => {
       await client.query('begin');
       try {
-        const result = await work({ query: (statement, values) => run(client, statement, values) });
+        const result = await work({ query: (statement, values) => this.#run(client, statement, values) });
         await client.query('commit');
         return result;
       } catch (error) {
@@ -122,7 +129,7 @@ export class Database {
   ): Promise<void> {
     const all = Array.from({ length: this.#max }, () =>
       this.#withClient(async (client) => {
-        for (const { statement, values } of statements) await run(client, statement, values);
+        for (const { statement, values } of statements) await this.#run(client, statement, values);
       }),
     );
     await Promise.all(all);
@@ -136,6 +143,16 @@ export class Database {
   /** Ends after the calls in flight. */
   close(): Promise<void> {
     return this.pool.end();
+  }
+
+  async #run<Row>(client: pg.ClientBase, { name, text }: Statement, values: readonly unknown[]): Promise<Row[]> {
+    const startedMs = performance.now();
+    try {
+      const { rows } = await client.query({ name, text, values: [...values] });
+      return rows;
+    } finally {
+      this.#onStatement(name.startsWith(BUILT) ? 'built' : name, (performance.now() - startedMs) / 1000);
+    }
   }
 
   async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
@@ -158,11 +175,6 @@ export class Database {
 /** Opens no connection yet: the first call does, or `warmUp`. */
 export function openDatabase(options: DatabaseOptions): Database {
   return new Database(options);
-}
-
-async function run<Row>(client: pg.ClientBase, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-  const { rows } = await client.query({ name: statement.name, text: statement.text, values: [...values] });
-  return rows;
 }
 
 function optionsOf(settings: Readonly<Record<string, string | number>>): string {

@@ -13,12 +13,14 @@ export class Databases implements AsyncDisposable {
   constructor(options: {
     readonly url: string;
     readonly logger: Logger;
-    readonly metrics: Pick<Metrics, 'gauge' | 'onScrape'>;
+    readonly metrics: Pick<Metrics, 'gauge' | 'histogram' | 'onScrape'>;
   }) {
+    const statements = options.metrics.histogram('db_statement_duration_seconds');
     const common = {
       url: options.url,
       role: 'tk_sweep' as const,
       applicationName: 'turnkeeper-coordinator',
+      onStatement: (statement, seconds) => statements.observe(seconds, { statement }),
       onLost: () => options.logger.debug({}, 'a database connection broke'),
     };
     this.lease = openDatabase({ ...common, poolMax: 2, settings: { statement_timeout: LEASE_STATEMENT_MS } });

@@ -27,12 +27,14 @@ export class Databases implements AsyncDisposable {
     readonly logger: Logger;
     readonly metrics: Metrics;
   }) {
+    const statements = options.metrics.histogram('db_statement_duration_seconds');
     const open = (role: Role, poolMax: number) =>
       openDatabase({
         url: options.url,
         role,
         poolMax,
         applicationName: 'turnkeeper-ingress',
+        onStatement: (statement, seconds) => statements.observe(seconds, { statement }),
         onLost: () => options.logger.warn({ role }, 'a database connection broke'),
       });
     this.engine = open('tk_engine', options.enginePoolMax);

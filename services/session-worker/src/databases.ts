@@ -16,11 +16,13 @@ export class Databases implements AsyncDisposable {
     readonly url: string;
     readonly enginePoolMax: number;
     readonly logger: Logger;
-    readonly metrics: Pick<Metrics, 'gauge' | 'onScrape'>;
+    readonly metrics: Pick<Metrics, 'gauge' | 'histogram' | 'onScrape'>;
   }) {
+    const statements = options.metrics.histogram('db_statement_duration_seconds');
     const common = {
       url: options.url,
       applicationName: 'turnkeeper-session-worker',
+      onStatement: (statement, seconds) => statements.observe(seconds, { statement }),
       onLost: () => options.logger.debug({}, 'a database connection broke'),
     };
     const lease = { statement_timeout: LEASE_STATEMENT_MS };

@@ -94,6 +94,8 @@ function watchForTheEnd(): End {
 
 async function live(service: Service, kit: Kit, end: End): Promise<void> {
   const { logger, readiness } = kit;
+  // there from the start, so that who watches it knows its name
+  kit.metrics.gauge('drain_duration_seconds');
   try {
     const started = service.start(end.wanted);
     const listening = await orAborted(started, end.wanted);

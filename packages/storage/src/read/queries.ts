@@ -8,7 +8,7 @@ import {
   PostgresIntrospector,
   PostgresQueryCompiler,
 } from 'kysely';
-import type { Database, Statement, Transaction } from '../database.ts';
+import { BUILT, type Database, type Statement, type Transaction } from '../database.ts';
 import type { Tables } from './tables.ts';
 
 /** Builds statements for everything that is not a batch; `Database` runs them, with its deadlines and its errors. */
@@ -97,6 +97,6 @@ function runIn(transaction: Transaction): Run {
 /** Named by its text, so that each connection prepares it once. */
 function statementOf<Row>(query: Compilable<Row>): { statement: Statement; values: readonly unknown[] } {
   const { sql: text, parameters } = query.compile();
-  const name = `q_${createHash('sha256').update(text).digest('base64url').slice(0, 32)}`;
+  const name = `${BUILT}${createHash('sha256').update(text).digest('base64url').slice(0, 32)}`;
   return { statement: { name, text }, values: parameters };
 }

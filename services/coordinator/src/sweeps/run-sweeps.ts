@@ -40,6 +40,8 @@ class SweepRuns {
   constructor(options: RunSweepsOptions) {
     this.clock = options.clock;
     this.#options = options;
+    // there before anything was repaired
+    options.metrics.counter('sweep_repairs_total');
   }
 
   /** Does the work; answers what is left of the time until it is due again. */
