@@ -20,7 +20,7 @@ export class Databases implements AsyncDisposable {
       url: options.url,
       role: 'tk_sweep' as const,
       applicationName: 'turnkeeper-coordinator',
-      onStatement: (statement, seconds) => statements.observe(seconds, { statement }),
+      onStatement: (statement: string, seconds: number) => statements.observe(seconds, { statement }),
       onLost: () => options.logger.debug({}, 'a database connection broke'),
     };
     this.lease = openDatabase({ ...common, poolMax: 2, settings: { statement_timeout: LEASE_STATEMENT_MS } });

@@ -22,7 +22,7 @@ export class Databases implements AsyncDisposable {
     const common = {
       url: options.url,
       applicationName: 'turnkeeper-session-worker',
-      onStatement: (statement, seconds) => statements.observe(seconds, { statement }),
+      onStatement: (statement: string, seconds: number) => statements.observe(seconds, { statement }),
       onLost: () => options.logger.debug({}, 'a database connection broke'),
     };
     const lease = { statement_timeout: LEASE_STATEMENT_MS };
