@@ -190,11 +190,7 @@ describe('which lanes of a tenant changed', () => {
         const dedupe = { scope: tenantId, key: messageId, bodyHash: new Uint8Array([1]) };
         const newSessionId = freshId<SessionId>();
         const said = { sessionId: null, newSessionId, messageId, author: 'agent', body: { text: '' } } as const;
-<<<<<<< HEAD
         await stage.control.sendOutbound({ lane, ...said, undeliveredMax: 100, accountId: null, dedupe });
-=======
-        await stage.control.sendOutbound({ lane, ...said, accountId: null, undeliveredMax: 100, dedupe });
->>>>>>> 82bd492 (Give the streams' outbound test its bound)
       }
     }
     const small = new StreamStore(stage.engine, { changesMax: 6 });
