@@ -15,6 +15,7 @@ export {
   completeAgent,
   completeKeyPolicy,
   completeLimits,
+  hasResets,
   runtimeOf,
   type StoredAccount,
   type StoredAgent,
@@ -141,6 +142,8 @@ export type {
   LaneStore,
   ReadyLane,
   RunningTurn,
+  SessionDecision,
+  SessionFacts,
   StepAppend,
 } from './ports/lane.ts';
 export type { OwnershipStore, PartitionRow, WorkerRow } from './ports/ownership.ts';
@@ -168,11 +171,14 @@ export type {
   WorkerRecord,
 } from './ports/reads.ts';
 export type {
+  AgedSession,
   ClusterLoad,
+  IdleSession,
   InterruptedTurn,
   LostTurn,
   RecoveryLimits,
   RepairStore,
+  SessionAging,
   TenantErasure,
   TenantLoad,
   TurnVerdict,
@@ -215,7 +221,7 @@ export { type Repeated, repeat } from './repeat.ts';
 export { routeAgent } from './routing/agent-route.ts';
 export { resetSession, switchSession } from './routing/boundaries.ts';
 export { overCap, prunesLane } from './routing/lane-retention.ts';
-export { mayArchive, nextStatus, touchSession } from './routing/lifecycle.ts';
+export { LIFECYCLE_LIMITS, mayArchive, nextStatus, touchSession } from './routing/lifecycle.ts';
 export { chooseResetPolicy, decideReset } from './routing/reset-policy.ts';
 export { decideRoute } from './routing/route.ts';
 export { afterTrigger } from './routing/text-commands.ts';
@@ -225,6 +231,7 @@ export { TurnKeeper } from './session/keep-turns.ts';
 export { LaneBatches } from './session/lane-batches.ts';
 export { Lease } from './session/lease.ts';
 export { PartitionPlanner } from './session/partition-plan.ts';
+export { routeSession } from './session/route-session.ts';
 export { type RunAgentOptions, runAgent } from './session/run-agent.ts';
 export { type LaneOwnership, LaneRunner } from './session/run-lane.ts';
 export { Scheduler } from './session/scheduler.ts';

@@ -11,13 +11,14 @@ import {
   type EventBody,
   type EventId,
   type EventKind,
+  type SessionFacts,
   type SessionId,
   type Source,
   TURN_REASON,
   type TurnId,
   type TurnReason,
 } from '@turnkeeper/core';
-import { call, columns, tenantsOf } from './columns.ts';
+import { call, columns, json, tenantsOf } from './columns.ts';
 import type { Database } from './database.ts';
 
 export const CLAIM = call('claim', 8);
@@ -25,14 +26,14 @@ export const CLAIM = call('claim', 8);
 export const CLAIM_SPECIAL = {
   name: 'claim_special',
   text: `select q.o::int as i, c.*
-    from unnest($3::smallint[], $4::uuid[], $5::uuid[], $6::uuid[], $7::uuid[]) with ordinality q(s, t, l, n, x, o)
-    cross join lateral tk.claim_one($1, $2, q.s, q.t, q.l, q.n, q.x) c`,
+    from unnest($3::smallint[], $4::uuid[], $5::uuid[], $6::uuid[], $7::uuid[], $8::jsonb[]) with ordinality q(s, t, l, n, x, r, o)
+    cross join lateral tk.claim_special($1, $2, q.s, q.t, q.l, q.n, q.x, q.r) c`,
 };
 
 /** One row per event of a claimed turn; one row with only `i` and `result` for every other answer. */
 interface ClaimRow {
   readonly i: number;
-  readonly result: 'claimed' | 'special' | 'empty' | 'busy' | 'skipped' | 'held' | 'not_live' | 'missing';
+  readonly result: 'claimed' | 'special' | 'undecided' | 'empty' | 'busy' | 'skipped' | 'held' | 'not_live' | 'missing';
   readonly fence: string;
   readonly session_id: SessionId;
   readonly seq: string;
@@ -50,11 +51,13 @@ interface ClaimRow {
   readonly body: EventBody;
   readonly accepted_at: Date;
   readonly traceparent: string | null;
+  /** Of `undecided` only, which the first statement never answers. */
+  readonly facts?: SessionFacts | null;
 }
 
 /**
- * Claims the plain lanes as one batch, then, if there are any, resumes, suspended lanes and turns already claimed by an
- * earlier try as a second one. When only the second fails, the first stands: its lanes must reach the caller, so the
+ * Claims the plain lanes as one batch, then, if there are any, resumes, lanes whose session is to be decided and turns already
+ * claimed by an earlier try as a second one. When only the second fails, the first stands: its lanes must reach the caller, so the
  * others are told to come again, and the failure is thrown when it is met without claims to lose.
  */
 export async function claimLanes(
@@ -91,7 +94,8 @@ async function claimSpecial(
   bootId: BootId,
   items: readonly ClaimRequest[],
 ): Promise<(ClaimResult | undefined)[]> {
-  return resultsOf(items, await database.query<ClaimRow>(CLAIM_SPECIAL, argumentsOf(bootId, items)));
+  const routes = items.map(({ route }) => json(route ?? null));
+  return resultsOf(items, await database.query<ClaimRow>(CLAIM_SPECIAL, [...argumentsOf(bootId, items), routes]));
 }
 
 function argumentsOf(bootId: BootId, items: readonly ClaimRequest[]): unknown[] {
@@ -114,6 +118,10 @@ function resultsOf(items: readonly ClaimRequest[], rows: readonly ClaimRow[]): (
   const events = new Map<number, ClaimedEvent[]>();
   for (const row of rows) {
     if (row.result === 'special') continue;
+    if (row.result === 'undecided') {
+      if (row.facts) results[row.i - 1] = { result: 'undecided', facts: row.facts };
+      continue;
+    }
     if (row.result !== 'claimed') {
       results[row.i - 1] = { result: row.result };
       continue;

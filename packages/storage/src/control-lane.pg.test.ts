@@ -171,7 +171,8 @@ describe('suspend', () => {
     done(await control(lane, 'suspend'));
     await stage.lanes.handBack(worker, [{ ...second, hadEffect: false, reason: 'shutdown_timeout' }]);
     expect((await stage.claim(worker, lane)).sessionId).not.toBe(first.sessionId);
-    expect(await marksOf(lane)).toEqual(['session.suspended', 'session.resumed', 'session.suspended']);
+    const marks = ['session.suspended', 'session.resumed', 'session.suspended', 'session.started'];
+    expect(await marksOf(lane)).toEqual(marks);
   });
 });
 

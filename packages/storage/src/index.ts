@@ -17,6 +17,7 @@ export { RunStore } from './read/run-store.ts';
 export { SessionStore } from './read/session-store.ts';
 export { TimelineStore } from './read/timeline-store.ts';
 export { PostgresRepairStore } from './repair-store.ts';
+export { PostgresSessionAging } from './session-aging.ts';
 export { Sealing } from './seal/sealing.ts';
 export { serverKeyWrap } from './seal/server-key.ts';
 export { SeenStore } from './seen-store.ts';

@@ -169,7 +169,7 @@ export class PostgresLaneStore implements LaneStore {
   warmUp(): Promise<void> {
     return this.#database.warmUp([
       { statement: CLAIM, values: ['', null, ...emptyColumns(5), false] },
-      { statement: CLAIM_SPECIAL, values: ['', null, ...emptyColumns(5)] },
+      { statement: CLAIM_SPECIAL, values: ['', null, ...emptyColumns(6)] },
       { statement: APPEND, values: ['', ...emptyColumns(10)] },
       { statement: COMMIT, values: ['', null, ...emptyColumns(14)] },
       { statement: HAND_BACK, values: ['', ...emptyColumns(7)] },

@@ -105,7 +105,7 @@ class World {
   }
 
   async #claim(bootId: BootId, requests: readonly ClaimRequest[]): Promise<void> {
-    const results = await stage.lanes.claim(bootId, requests);
+    const results = await stage.claims(bootId, requests);
     for (const [i, turn] of results.entries()) {
       const request = requests[i];
       if (turn.result === 'claimed' && request !== undefined)
@@ -132,9 +132,7 @@ class World {
     while ((await interruptLostTurns(stage.repair, 100)).length > 0);
     const bootId = await stage.worker();
     for (;;) {
-      const turns = (await stage.lanes.claim(bootId, this.lanes.map(claimOf))).filter(
-        (turn) => turn.result === 'claimed',
-      );
+      const turns = (await stage.claims(bootId, this.lanes.map(claimOf))).filter((turn) => turn.result === 'claimed');
       if (turns.length === 0) return;
       await stage.lanes.commit(
         bootId,

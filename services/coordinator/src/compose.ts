@@ -7,6 +7,7 @@ import {
   PostgresInputStore,
   PostgresOwnershipStore,
   PostgresRepairStore,
+  PostgresSessionAging,
   PostgresTenantErasure,
 } from '@turnkeeper/storage';
 import type { CoordinatorConfig } from './config.ts';
@@ -47,6 +48,7 @@ export async function compose(config: CoordinatorConfig, kit: Kit): Promise<Serv
   const groups = allSweeps({
     repair: new PostgresRepairStore(databases.sweeps),
     inputs: new PostgresInputStore(databases.sweeps),
+    aging: new PostgresSessionAging(databases.sweeps),
     erasure: new PostgresTenantErasure(databases.sweeps),
     ownership: new PostgresOwnershipStore(databases.sweeps),
     health,

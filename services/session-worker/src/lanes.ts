@@ -18,6 +18,7 @@ export interface LaneParts {
   readonly transcripts: core.TranscriptStore;
   readonly inputs: core.InputStore;
   readonly agents: core.AgentConfigs;
+  readonly tenants: core.TenantConfigs;
   readonly accounts: core.AccountConfigs;
   readonly locks: core.LaneLocks;
   readonly wakeUps: core.WakeUps;
@@ -60,6 +61,7 @@ export function buildLanes(parts: LaneParts) {
   const batches = new core.LaneBatches({
     ...{ bootId, store: traces.store(parts.lanes), locks, clock, ids, metrics: counts.batches },
     goneBoots: ownership.goneBoots,
+    routeSession: (tenantId, facts) => core.routeSession(tenantId, facts, parts),
   });
   const runner = new core.LaneRunner({
     ...{ scheduler, batches, turns, stream, wakeUps, ownership, clock, ids, log, crashPoints, metrics: counts.lanes },

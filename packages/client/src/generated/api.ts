@@ -1962,6 +1962,28 @@ export interface operations {
                                 readonly resumesMax?: number;
                                 readonly failuresMax?: number;
                             };
+                            readonly reset?: {
+                                /** @enum {string} */
+                                readonly mode: "none" | "idle" | "daily" | "both";
+                                readonly dailyHour?: number;
+                                readonly idleMinutes?: number;
+                            };
+                            readonly resetByType?: {
+                                readonly [key: string]: {
+                                    /** @enum {string} */
+                                    readonly mode: "none" | "idle" | "daily" | "both";
+                                    readonly dailyHour?: number;
+                                    readonly idleMinutes?: number;
+                                };
+                            };
+                            readonly resetByChannel?: {
+                                readonly [key: string]: {
+                                    /** @enum {string} */
+                                    readonly mode: "none" | "idle" | "daily" | "both";
+                                    readonly dailyHour?: number;
+                                    readonly idleMinutes?: number;
+                                };
+                            };
                             readonly secretNames: readonly string[];
                             /** Format: date-time */
                             readonly createdAt: string;
@@ -2028,6 +2050,28 @@ export interface operations {
                         readonly resumesMax?: number;
                         readonly failuresMax?: number;
                     };
+                    readonly reset?: {
+                        /** @enum {string} */
+                        readonly mode: "none" | "idle" | "daily" | "both";
+                        readonly dailyHour?: number;
+                        readonly idleMinutes?: number;
+                    };
+                    readonly resetByType?: {
+                        readonly [key: string]: {
+                            /** @enum {string} */
+                            readonly mode: "none" | "idle" | "daily" | "both";
+                            readonly dailyHour?: number;
+                            readonly idleMinutes?: number;
+                        };
+                    };
+                    readonly resetByChannel?: {
+                        readonly [key: string]: {
+                            /** @enum {string} */
+                            readonly mode: "none" | "idle" | "daily" | "both";
+                            readonly dailyHour?: number;
+                            readonly idleMinutes?: number;
+                        };
+                    };
                 };
             };
         };
@@ -2081,6 +2125,28 @@ export interface operations {
                             readonly freshnessMs?: number;
                             readonly resumesMax?: number;
                             readonly failuresMax?: number;
+                        };
+                        readonly reset?: {
+                            /** @enum {string} */
+                            readonly mode: "none" | "idle" | "daily" | "both";
+                            readonly dailyHour?: number;
+                            readonly idleMinutes?: number;
+                        };
+                        readonly resetByType?: {
+                            readonly [key: string]: {
+                                /** @enum {string} */
+                                readonly mode: "none" | "idle" | "daily" | "both";
+                                readonly dailyHour?: number;
+                                readonly idleMinutes?: number;
+                            };
+                        };
+                        readonly resetByChannel?: {
+                            readonly [key: string]: {
+                                /** @enum {string} */
+                                readonly mode: "none" | "idle" | "daily" | "both";
+                                readonly dailyHour?: number;
+                                readonly idleMinutes?: number;
+                            };
                         };
                         readonly secretNames: readonly string[];
                         /** Format: date-time */
@@ -2153,6 +2219,28 @@ export interface operations {
                             readonly freshnessMs?: number;
                             readonly resumesMax?: number;
                             readonly failuresMax?: number;
+                        };
+                        readonly reset?: {
+                            /** @enum {string} */
+                            readonly mode: "none" | "idle" | "daily" | "both";
+                            readonly dailyHour?: number;
+                            readonly idleMinutes?: number;
+                        };
+                        readonly resetByType?: {
+                            readonly [key: string]: {
+                                /** @enum {string} */
+                                readonly mode: "none" | "idle" | "daily" | "both";
+                                readonly dailyHour?: number;
+                                readonly idleMinutes?: number;
+                            };
+                        };
+                        readonly resetByChannel?: {
+                            readonly [key: string]: {
+                                /** @enum {string} */
+                                readonly mode: "none" | "idle" | "daily" | "both";
+                                readonly dailyHour?: number;
+                                readonly idleMinutes?: number;
+                            };
                         };
                         readonly secretNames: readonly string[];
                         /** Format: date-time */
@@ -2239,6 +2327,28 @@ export interface operations {
                             readonly freshnessMs?: number;
                             readonly resumesMax?: number;
                             readonly failuresMax?: number;
+                        };
+                        readonly reset?: {
+                            /** @enum {string} */
+                            readonly mode: "none" | "idle" | "daily" | "both";
+                            readonly dailyHour?: number;
+                            readonly idleMinutes?: number;
+                        };
+                        readonly resetByType?: {
+                            readonly [key: string]: {
+                                /** @enum {string} */
+                                readonly mode: "none" | "idle" | "daily" | "both";
+                                readonly dailyHour?: number;
+                                readonly idleMinutes?: number;
+                            };
+                        };
+                        readonly resetByChannel?: {
+                            readonly [key: string]: {
+                                /** @enum {string} */
+                                readonly mode: "none" | "idle" | "daily" | "both";
+                                readonly dailyHour?: number;
+                                readonly idleMinutes?: number;
+                            };
                         };
                         readonly secretNames: readonly string[];
                         /** Format: date-time */
@@ -2328,6 +2438,28 @@ export interface operations {
                         readonly resumesMax?: number;
                         readonly failuresMax?: number;
                     } | null;
+                    readonly reset?: {
+                        /** @enum {string} */
+                        readonly mode: "none" | "idle" | "daily" | "both";
+                        readonly dailyHour?: number;
+                        readonly idleMinutes?: number;
+                    } | null;
+                    readonly resetByType?: {
+                        readonly [key: string]: {
+                            /** @enum {string} */
+                            readonly mode: "none" | "idle" | "daily" | "both";
+                            readonly dailyHour?: number;
+                            readonly idleMinutes?: number;
+                        };
+                    } | null;
+                    readonly resetByChannel?: {
+                        readonly [key: string]: {
+                            /** @enum {string} */
+                            readonly mode: "none" | "idle" | "daily" | "both";
+                            readonly dailyHour?: number;
+                            readonly idleMinutes?: number;
+                        };
+                    } | null;
                 };
             };
         };
@@ -2382,6 +2514,28 @@ export interface operations {
                             readonly freshnessMs?: number;
                             readonly resumesMax?: number;
                             readonly failuresMax?: number;
+                        };
+                        readonly reset?: {
+                            /** @enum {string} */
+                            readonly mode: "none" | "idle" | "daily" | "both";
+                            readonly dailyHour?: number;
+                            readonly idleMinutes?: number;
+                        };
+                        readonly resetByType?: {
+                            readonly [key: string]: {
+                                /** @enum {string} */
+                                readonly mode: "none" | "idle" | "daily" | "both";
+                                readonly dailyHour?: number;
+                                readonly idleMinutes?: number;
+                            };
+                        };
+                        readonly resetByChannel?: {
+                            readonly [key: string]: {
+                                /** @enum {string} */
+                                readonly mode: "none" | "idle" | "daily" | "both";
+                                readonly dailyHour?: number;
+                                readonly idleMinutes?: number;
+                            };
                         };
                         readonly secretNames: readonly string[];
                         /** Format: date-time */

@@ -1,5 +1,6 @@
 /** What people configure, as it is stored: the objects of surface §6 with every default filled in, without secrets. */
 import type { AgentRuntimeConfig, AgentTool, KeyPolicyConfig, TenantLimits } from '../ports/configs.ts';
+import type { ResetSettings } from '../routing/reset-policy.ts';
 
 type Optional<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
 
@@ -43,6 +44,9 @@ export interface AgentSettings {
   readonly busy?: { readonly mode?: 'queue' | undefined } | undefined;
   readonly limits?: TurnLimitSettings | undefined;
   readonly resume?: ResumeSettings | undefined;
+  readonly reset?: ResetSettings | undefined;
+  readonly resetByType?: Readonly<Record<string, ResetSettings>> | undefined;
+  readonly resetByChannel?: Readonly<Record<string, ResetSettings>> | undefined;
 }
 
 /** An agent as a version keeps it. */
@@ -55,6 +59,9 @@ export interface StoredAgent {
   readonly busy: { readonly mode: 'queue' };
   readonly limits?: TurnLimitSettings;
   readonly resume?: ResumeSettings;
+  readonly reset?: ResetSettings;
+  readonly resetByType?: Readonly<Record<string, ResetSettings>>;
+  readonly resetByChannel?: Readonly<Record<string, ResetSettings>>;
 }
 
 /** An account as a version keeps it. `agentId` is a UUID. */
@@ -67,6 +74,7 @@ export interface StoredAccount {
 /** Fills in what was left out. */
 export function completeAgent(settings: AgentSettings): StoredAgent {
   const { runtime, echo, openai, system, keyPolicy, busy, limits, resume } = settings;
+  const { reset, resetByType, resetByChannel } = settings;
   return {
     runtime,
     ...(runtime === 'echo' && {
@@ -78,11 +86,20 @@ export function completeAgent(settings: AgentSettings): StoredAgent {
     busy: { mode: busy?.mode ?? 'queue' },
     ...(limits !== undefined && { limits }),
     ...(resume !== undefined && { resume }),
+    ...(reset !== undefined && { reset }),
+    ...(resetByType !== undefined && { resetByType }),
+    ...(resetByChannel !== undefined && { resetByChannel }),
   };
 }
 
 function completeOpenAi({ baseUrl, model, tools = [] }: OpenAiSettings): OpenAiSettings {
   return { baseUrl, model, ...(tools.length > 0 && { tools: [...new Set(tools)] }) };
+}
+
+/** May time end conversations of this agent? */
+export function hasResets({ reset, resetByType = {}, resetByChannel = {} }: StoredAgent): boolean {
+  const policies = [reset, ...Object.values(resetByType), ...Object.values(resetByChannel)];
+  return policies.some((policy) => policy !== undefined && policy.mode !== 'none');
 }
 
 /** Fills in the limits that were left out (surface §6). */

@@ -1,5 +1,7 @@
 import type { AccountId, AgentId, KeyRowId, TenantId } from '../ids.ts';
 
+import type { ResetSettings } from '../routing/reset-policy.ts';
+
 /** Which conversation a message belongs to, per agent (surface §6), every default filled in. */
 export interface KeyPolicyConfig {
   readonly name: 'standard' | 'openclaw' | 'echo';
@@ -60,6 +62,10 @@ export interface AgentConfig extends SealedValues {
   readonly version: number;
   readonly keyPolicy: KeyPolicyConfig;
   readonly busyMode: 'queue';
+  /** When time ends its conversations; null: never. The policy of the platform counts before that of the chat type. */
+  readonly reset: ResetSettings | null;
+  readonly resetByType: Readonly<Record<string, ResetSettings>>;
+  readonly resetByChannel: Readonly<Record<string, ResetSettings>>;
   readonly system: string | null;
   /** Of its turns, milliseconds; null = the worker's own limit, which none may exceed. */
   readonly turnMsMax: number | null;

@@ -1,4 +1,6 @@
 import type { AccountId, AgentId, BootId, EventId, LaneRef, MessageId, SessionId, TurnId } from '../ids.ts';
+import type { SessionStatus } from '../routing/lifecycle.ts';
+import type { RouteCandidate, SessionEnd } from '../routing/route.ts';
 import type { EventKind, TurnReason } from '../states.ts';
 import type { EventBody, Source } from './intake.ts';
 
@@ -14,7 +16,43 @@ export interface ClaimRequest {
   readonly turnId: TurnId;
   /** Used only when the lane has no session yet or starts a fresh one. */
   readonly newSessionId: SessionId;
+  /** Once the store has asked for it. */
+  readonly route?: SessionDecision;
 }
+
+/** What is known of a lane before its next event is given a session. Times are the database's, milliseconds since 1970. */
+export interface SessionFacts {
+  /** Names the facts: a decision counts only while they are so. */
+  readonly seen: string;
+  readonly agentId: AgentId;
+  /** Where the conversation takes place. */
+  readonly platform: string | null;
+  readonly chatType: string | null;
+  readonly isWake: boolean;
+  readonly acceptedAtMs: number;
+  readonly sessionId: SessionId | null;
+  readonly suspended: boolean;
+  readonly resumePending: boolean;
+  /** A turn has ended in the session. */
+  readonly hadActivity: boolean;
+  readonly status: SessionStatus;
+  /** A boundary was drawn, or an accident ended it; a session that was only archived by age has not ended. */
+  readonly ended: boolean;
+  readonly endReason: SessionEnd | null;
+  readonly lastActivityAtMs: number;
+  /** Earlier sessions of a lane that has none. */
+  readonly candidates: readonly Omit<RouteCandidate, 'sameKey'>[];
+}
+
+export type SessionDecision =
+  | {
+      readonly seen: string;
+      readonly session: 'new';
+      readonly startedReason: string;
+      /** How the one before ends, if it has not ended yet. */
+      readonly endReason: SessionEnd | null;
+    }
+  | { readonly seen: string; readonly session: 'same'; readonly sessionId: string; readonly status: SessionStatus };
 
 export interface ClaimedEvent {
   readonly eventId: EventId;
@@ -47,6 +85,8 @@ export interface ClaimedTurn {
 
 export type ClaimResult =
   | ClaimedTurn
+  /** Nothing was written: which session it is has to be decided first, or again because the facts have changed. */
+  | { readonly result: 'undecided'; readonly facts: SessionFacts }
   /** empty: nothing to do · busy: a turn is running · skipped: locked by another, next tick · held: paused or waiting
    *  for a person · not_live: this worker may not claim · missing: no such lane (must not happen: counted) */
   | { readonly result: 'empty' | 'busy' | 'skipped' | 'held' | 'not_live' | 'missing' };

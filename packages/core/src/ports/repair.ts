@@ -1,5 +1,6 @@
 import type { RunErrorCode } from '../errors.ts';
-import type { BootId, LaneRef, TenantId, TurnId } from '../ids.ts';
+import type { BootId, LaneRef, SessionId, TenantId, TurnId } from '../ids.ts';
+import type { LifecycleLimits, SessionStatus } from '../routing/lifecycle.ts';
 
 /** A running turn whose process is dead or gone, and all that its fate hangs on. */
 export interface LostTurn {
@@ -121,6 +122,31 @@ export interface RepairStore {
     readonly dedupeDays: number;
     readonly batch: number;
   }): Promise<Readonly<Record<string, number>>>;
+}
+
+/** The session of a lane that has nothing to do, in which nobody has spoken for long. */
+export interface IdleSession {
+  readonly lane: LaneRef;
+  readonly sessionId: SessionId;
+  readonly status: SessionStatus;
+  readonly lastActivityAt: Date;
+  /** Names the last activity exactly. */
+  readonly seen: string;
+  /** On the database clock, when this was read. */
+  readonly now: Date;
+}
+
+export interface AgedSession {
+  readonly lane: LaneRef;
+  readonly status: 'expired' | 'archived';
+}
+
+/** What age does to sessions. Safe when repeated, and beside another leader. */
+export interface SessionAging {
+  /** Of so many slots, taken at random: sessions whose hours are over, at most `limit`. @throws StoreError */
+  idle(look: LifecycleLimits & { readonly slots: number; readonly limit: number }): Promise<IdleSession[]>;
+  /** Those that are still as they were get their new status; the others are left out. @throws StoreError */
+  age(changes: readonly (IdleSession & { readonly to: 'expired' | 'archived' })[]): Promise<AgedSession[]>;
 }
 
 /** Deletes what tenants leave that are `deleting`, bit by bit. Safe when repeated, and beside another leader. */

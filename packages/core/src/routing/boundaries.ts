@@ -1,6 +1,6 @@
-/** `/new`, `/reset`: what becomes of the session that a lane has; null when there is none to end. */
-export function resetSession(sessionId: string | null) {
-  if (sessionId === null) return null;
+/** What becomes of the session that a lane has when it begins another: by `/new` or `/reset`, or because time ended it. */
+export function resetSession(sessionId: string, by: 'command' | 'idle' | 'daily' | 'both') {
+  if (by !== 'command') return { previousId: sessionId, startedReason: by, endReason: by } as const;
   return { previousId: sessionId, startedReason: 'reset', endReason: 'session_reset' } as const;
 }
 

@@ -14,17 +14,23 @@ export interface ResetPolicy {
 /** A policy as it may be written. */
 export interface ResetSettings {
   readonly mode: ResetMode;
-  readonly dailyHour?: number | null | undefined;
-  readonly idleMinutes?: number | null | undefined;
+  readonly dailyHour?: number | undefined;
+  readonly idleMinutes?: number | undefined;
 }
 
 /** Without a policy time never ends a conversation (design §6). */
 export const RESET_DEFAULTS: ResetPolicy = { mode: 'none', dailyHour: 4, idleMinutes: 1440 };
 
+interface ResetChoice {
+  readonly mode: ResetMode;
+  readonly dailyHour?: number | null | undefined;
+  readonly idleMinutes?: number | null | undefined;
+}
+
 interface ResetChoices {
-  readonly reset: ResetSettings | null;
-  readonly resetByType: ResetSettings | null;
-  readonly resetByChannel: ResetSettings | null;
+  readonly reset: ResetChoice | null;
+  readonly resetByType: ResetChoice | null;
+  readonly resetByChannel: ResetChoice | null;
 }
 
 /** The policy that counts: what is said of the channel, else of the kind of chat, else of the agent; whole, never mixed. */

@@ -15,6 +15,7 @@ function scene(store: Partial<LaneStore>) {
   const clock = new VirtualClock();
   const log: string[] = [];
   const batches = new LaneBatches({
+    routeSession: () => Promise.reject(new Error('nothing to decide')),
     ...{ bootId: 'me' as BootId, clock, ids: new SeededIds(), goneBoots: () => new Set() },
     store: store as LaneStore,
     locks: {

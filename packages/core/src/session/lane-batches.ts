@@ -1,7 +1,7 @@
 import { Batcher } from '../batching/batcher.ts';
 import type { Clock, Ids } from '../clock.ts';
 import { AppError } from '../errors.ts';
-import type { BootId } from '../ids.ts';
+import type { BootId, TenantId } from '../ids.ts';
 import type {
   ClaimRequest,
   ClaimResult,
@@ -9,6 +9,8 @@ import type {
   CommitResult,
   HandBackRequest,
   LaneStore,
+  SessionDecision,
+  SessionFacts,
 } from '../ports/lane.ts';
 import type { Histogram } from '../ports/runtime.ts';
 import type { LaneLocks, LockAnswer } from '../ports/signals.ts';
@@ -20,6 +22,8 @@ export interface LaneBatchesOptions {
   readonly locks: LaneLocks;
   /** Boot ids known to be dead or gone: their locks count as free. */
   readonly goneBoots: () => ReadonlySet<BootId>;
+  /** Which session the next event of a lane gets, when its store asks. @throws StoreError */
+  readonly routeSession: (tenantId: TenantId, facts: SessionFacts) => Promise<SessionDecision>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly metrics: LaneBatchMetrics;
@@ -41,6 +45,8 @@ interface Commit {
   readonly request: CommitRequest;
 }
 
+export type DecidedClaim = Exclude<ClaimResult, { readonly result: 'undecided' }>;
+
 const ITEMS_MAX = 400;
 const COMMIT_BYTES_MAX = 4 * 1024 * 1024;
 /** The steps of a lane wait for each other, so what waits is bounded by the scheduler's lanes. */
@@ -48,6 +54,8 @@ const QUEUE_MAX = Number.POSITIVE_INFINITY;
 /** A batch that a locked row holds up is halved after this; `until` goes on with each item. */
 const RETRY = { attemptsMax: 4, baseMs: 25, capMs: 500 };
 const AGAIN_MS = 500;
+/** The facts of a lane may change while they are judged; not so often that this is not enough. */
+const DECISIONS_MAX = 3;
 
 /**
  * The steps of many lanes, each as one statement for all that are ready at the same time; two claims and two commits in
@@ -132,9 +140,16 @@ export class LaneBatches {
    * One claim; with `wait` alone, with a short wait for the lane's lock. `unknown`: it may have succeeded, also later; a
    * claim of the lane under the same turn id will tell. `refused`: a row of the lane is at fault.
    */
-  async claim(entry: LaneEntry, request: ClaimRequest, wait: boolean): Promise<ClaimResult | 'refused' | 'unknown'> {
+  async claim(entry: LaneEntry, request: ClaimRequest, wait: boolean): Promise<DecidedClaim | 'refused' | 'unknown'> {
+    const claims = wait ? this.#patientClaims : this.#claims;
     try {
-      return await (wait ? this.#patientClaims : this.#claims).add({ entry, request });
+      let claim = await claims.add({ entry, request });
+      for (let decisions = 0; claim !== 'refused' && claim.result === 'undecided'; decisions++) {
+        if (decisions === DECISIONS_MAX) return { result: 'skipped' };
+        const route = await this.#options.routeSession(entry.lane.tenantId, claim.facts);
+        claim = await claims.add({ entry, request: { ...request, route } });
+      }
+      return claim;
     } catch (error) {
       if (error instanceof AppError && error.retryable) return 'unknown';
       throw error;

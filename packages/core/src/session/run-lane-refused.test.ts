@@ -51,6 +51,7 @@ function worker(text = 'hello') {
     ...{ scheduler, turns, clock, ids, log: silentLogger, wakeUps: { wake: () => undefined } },
     // only these calls are made in a turn without steps
     batches: new LaneBatches({
+      routeSession: () => Promise.reject(new Error('nothing to decide')),
       ...{ bootId, store: store as LaneStore, locks: locks as never, goneBoots, clock, ids, metrics: batchMetrics },
     }),
     ownership: { goneBoots, partitionOf: () => 0, mayClaim: () => state.owner },

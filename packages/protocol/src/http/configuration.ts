@@ -34,6 +34,16 @@ export const KeyPolicySchema = z.union([
 ]);
 
 const BusyModeSchema = z.enum(['queue'], { error: 'the only busy mode so far is queue' });
+/** When time ends a conversation: after a silence (`idle`), at an hour of the tenant's day (`daily`), at either, or never. */
+const ResetSchema = z.strictObject({
+  mode: z.enum(['none', 'idle', 'daily', 'both']),
+  dailyHour: z.int().min(0).max(23).optional(),
+  idleMinutes: z.int().min(1).max(5_256_000).optional(),
+});
+const ResetsSchema = z
+  .record(nameText(32), ResetSchema)
+  .refine((policies) => Object.keys(policies).length <= 50, { error: 'at most 50 policies' });
+
 const SecretText = z.string().min(1).max(8192);
 /** Sent as `Authorization: Bearer`. */
 const ApiKeyText = SecretText.refine(isHeaderText, {
@@ -81,6 +91,9 @@ export const AgentBodySchema = z
     busy: z.strictObject({ mode: BusyModeSchema.optional() }).optional(),
     limits: TurnLimitsSchema.optional(),
     resume: ResumeSchema.optional(),
+    reset: ResetSchema.optional(),
+    resetByType: ResetsSchema.optional(),
+    resetByChannel: ResetsSchema.optional(),
   })
   .check((context) => {
     const { runtime, echo, openai } = context.value;
@@ -116,6 +129,9 @@ export const AgentPatchSchema = z.strictObject({
   busy: z.strictObject({ mode: BusyModeSchema.optional() }).nullish(),
   limits: TurnLimitsSchema.nullish(),
   resume: ResumeSchema.nullish(),
+  reset: ResetSchema.nullish(),
+  resetByType: ResetsSchema.nullish(),
+  resetByChannel: ResetsSchema.nullish(),
 });
 export type AgentPatch = z.infer<typeof AgentPatchSchema>;
 
@@ -300,6 +316,9 @@ export const AgentSchema = z.strictObject({
   busy: z.strictObject({ mode: z.enum(['queue']) }),
   limits: TurnLimitsSchema.optional(),
   resume: ResumeSchema.optional(),
+  reset: ResetSchema.optional(),
+  resetByType: ResetsSchema.optional(),
+  resetByChannel: ResetsSchema.optional(),
   secretNames: z.array(z.string()),
   ...stamps,
 });

@@ -4,6 +4,7 @@ import {
   type AgentRow,
   AppError,
   type ConfigChange,
+  hasResets,
   parseReference,
   type TenantId,
   type Written,
@@ -70,7 +71,7 @@ export async function putAgent(context: ChangeContext, draft: AgentDraft): Promi
       secrets: seal.seal({ id, version }, after.secrets),
     }),
   );
-  if (!isNew) await run(movePointer(build, tenantId, { id, version }));
+  await run(movePointer(build, tenantId, { id, version, resets: hasResets(after.config) }));
   const [row] = await run(selectAgents(build, tenantId).where('a.id', '=', id));
   if (!row) throw vanished();
   const change = await audited(context, changeOf(current ? 'updated' : 'created', row, fields));
@@ -118,10 +119,16 @@ function insertOrLock(build: QueryBuilder, { id, tenantId, name }: { id: string;
     .returning(['id', 'version']);
 }
 
-function movePointer(build: QueryBuilder, tenantId: TenantId, { id, version }: { id: string; version: number }) {
+interface Pointer {
+  readonly id: string;
+  readonly version: number;
+  readonly resets: boolean;
+}
+
+function movePointer(build: QueryBuilder, tenantId: TenantId, { id, version, resets }: Pointer) {
   return build
     .updateTable('tk.agents')
-    .set({ version, updated_at: sql<Date>`now()`, deleted_at: null })
+    .set({ version, resets, updated_at: sql<Date>`now()`, deleted_at: null })
     .where('tenant_id', '=', tenantId)
     .where('id', '=', id);
 }

@@ -73,6 +73,7 @@ const agents = {
   created_at: orDefault(time),
   updated_at: orDefault(time),
   deleted_at: orNull(time),
+  resets: orDefault(bool),
 };
 
 const agentVersions = {
@@ -131,6 +132,7 @@ const lanes = {
   seq: orDefault(int8),
   label: orNull(text),
   erased: orDefault(bool),
+  session_state: orDefault(int2),
   last_activity_at: orDefault(time),
   created_at: orDefault(time),
 };
@@ -145,6 +147,7 @@ const sessions = {
   started_reason: orDefault(text),
   created_at: orDefault(time),
   ended_at: orNull(time),
+  end_reason: orNull(text),
 };
 
 const events = {

@@ -1,2 +1,12 @@
 export { type FreshDatabase, freshDatabase } from './fresh-database.ts';
-export { claimOf, commitOf, message, openStage, type Stage, type StageLane } from './stage.ts';
+export {
+  claimOf,
+  commitOf,
+  decided,
+  freshId,
+  message,
+  openStage,
+  type Policy,
+  type Stage,
+  type StageLane,
+} from './stage.ts';

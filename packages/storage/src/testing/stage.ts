@@ -1,10 +1,12 @@
 import {
   type AcceptItem,
   type AcceptResult,
+  type AgentConfig,
   type AgentId,
   type BootId,
   type ClaimedTurn,
   type ClaimRequest,
+  type ClaimResult,
   type CommitRequest,
   type CommitResult,
   digestId,
@@ -12,8 +14,12 @@ import {
   type LaneRef,
   laneIdOf,
   type MessageId,
+  routeSession,
+  type SessionDecision,
+  type SessionFacts,
   type SessionId,
   slotOf,
+  type TenantConfig,
   type TenantId,
   type TurnId,
   uuidV7,
@@ -128,10 +134,22 @@ export class Stage {
     return item.eventId;
   }
 
-  async claim(bootId: BootId, lane: LaneRef): Promise<ClaimedTurn> {
-    const [result] = await this.lanes.claim(bootId, [claimOf(lane)]);
+  async claim(bootId: BootId, lane: LaneRef, policy: Policy = {}): Promise<ClaimedTurn> {
+    const [result] = await this.claims(bootId, [claimOf(lane)], policy);
     if (result?.result !== 'claimed') throw new Error(`not claimed: ${JSON.stringify(result)}`);
     return result;
+  }
+
+  /** A worker's way of claiming: what the store asks is decided, by the policy, once. */
+  async claims(bootId: BootId, requests: readonly ClaimRequest[], policy: Policy = {}): Promise<ClaimResult[]> {
+    const results = await this.lanes.claim(bootId, requests);
+    for (const [i, result] of results.entries()) {
+      const request = requests[i];
+      if (result.result !== 'undecided' || request === undefined) continue;
+      const route = await decided(result.facts, policy);
+      results.splice(i, 1, ...(await this.lanes.claim(bootId, [{ ...request, route }])));
+    }
+    return results;
   }
 
   async commit(bootId: BootId, turn: ClaimedTurn, over: Partial<CommitRequest> = {}): Promise<CommitResult> {
@@ -139,6 +157,18 @@ export class Stage {
     if (result === undefined) throw new Error('no answer');
     return result;
   }
+}
+
+export interface Policy {
+  readonly reset?: AgentConfig['reset'];
+  readonly timeZone?: string;
+}
+
+/** What a worker decides for an agent of this policy. */
+export function decided(facts: SessionFacts, { reset = null, timeZone = 'UTC' }: Policy): Promise<SessionDecision> {
+  const only = <Config>(config: object) => ({ get: async () => config as Config });
+  const agents = only<AgentConfig>({ reset, resetByType: {}, resetByChannel: {} });
+  return routeSession(freshId(), facts, { agents, tenants: only<TenantConfig>({ timeZone }) });
 }
 
 export async function openStage(urls: { readonly postgres: string }): Promise<Stage> {

@@ -6,6 +6,7 @@ import type {
   Logger,
   OwnershipStore,
   RepairStore,
+  SessionAging,
   TenantErasure,
   Tracer,
   WakeUps,
@@ -19,6 +20,7 @@ import { falseDeaths } from './false-deaths.ts';
 import { lostTurns } from './lost-turns.ts';
 import { partitions } from './partitions.ts';
 import { retention } from './retention.ts';
+import { sessionLifecycle } from './session-lifecycle.ts';
 import type { SweepGroup } from './sweep.ts';
 import { tenantErasure } from './tenant-erasure.ts';
 import { tenantLoad } from './tenant-load.ts';
@@ -26,6 +28,7 @@ import { tenantLoad } from './tenant-load.ts';
 export interface AllSweepsOptions {
   readonly repair: RepairStore;
   readonly inputs: Pick<InputStore, 'expire'>;
+  readonly aging: SessionAging;
   readonly erasure: TenantErasure;
   readonly ownership: Pick<OwnershipStore, 'slotMap' | 'view'>;
   readonly health: DatabaseHealth;
@@ -73,6 +76,6 @@ export function allSweeps(options: AllSweepsOptions): SweepGroup[] {
     },
     { everyMs: 2_000, sweeps: [tenantLoad(options)] },
     { everyMs: 5_000, sweeps: [tenantErasure(options)] },
-    { everyMs: 60_000, sweeps: [retention(options)] },
+    { everyMs: 60_000, sweeps: [sessionLifecycle(options), retention(options)] },
   ];
 }

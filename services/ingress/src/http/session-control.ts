@@ -6,6 +6,7 @@ import {
   type ControlStore,
   formatId,
   type Ids,
+  mayArchive,
   type SessionId,
   type SessionRecord,
 } from '@turnkeeper/core';
@@ -79,7 +80,9 @@ async function obey(
   const session = await findSession(request, agentId, parts);
   if (session.kind === 'main' && (command === 'archive' || command === 'erase')) throw refusal('main_session');
   const { lane, sessionKey } = session;
-  const asked = { lane, command, sessionId: namedGeneration(request, session), dedupe };
+  const sessionId = namedGeneration(request, session);
+  if (command === 'archive' && sessionId === null && !mayArchive(session.status)) return sessionAnswer(session);
+  const asked = { lane, command, sessionId, dedupe };
   const result = await parts.control.control({ ...asked, newSessionId: parts.ids.next() as SessionId });
   if (result.result === 'done') {
     if (result.turnId !== null) parts.signals.stopTurn(lane.tenantId, result.turnId);

@@ -72,10 +72,9 @@ export const routingAdapters: Adapters = {
     return { distinctSessionIds: rows, rowsCreated: rows };
   },
   'session.reset': ({ sessionId }: { sessionId: string | null }) => {
-    const reset = resetSession(sessionId);
     const none = { result: 'none', session: null, freshReset: false, autoReset: false, oldRowEndReason: null };
-    if (reset === null) return { ...none, parentIsOld: false };
-    const { endReason, previousId } = reset;
+    if (sessionId === null) return { ...none, parentIsOld: false };
+    const { endReason, previousId } = resetSession(sessionId, 'command');
     return {
       ...none,
       result: 'reset',

@@ -61,7 +61,10 @@ export class ModelWorker {
     const batchMetrics = { claimBatchSize: histogram, commitBatchSize: histogram, commitSeconds: histogram };
     this.runner = new LaneRunner({
       ...{ scheduler: this.scheduler, turns: this.turns, wakeUps, ownership, clock, ids, log },
-      batches: new LaneBatches({ bootId, store, locks, goneBoots, clock, ids, metrics: batchMetrics }),
+      batches: new LaneBatches({
+        ...{ bootId, store, locks, goneBoots, clock, ids, metrics: batchMetrics },
+        routeSession: () => Promise.reject(new Error('no lane of this model has a session to decide')),
+      }),
       stream: new TurnStream(noStream, clock),
       replies: { owedFor: () => ({ kind: 'proven' }), committed: () => undefined },
       crashPoints: { hit: () => undefined },
