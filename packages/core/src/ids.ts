@@ -19,6 +19,8 @@ export type MessageId = Brand<'message'>;
 export type BootId = Brand<'boot'>;
 /** A question of a turn to a person. */
 export type InputId = Brand<'input'>;
+/** An uploaded file. */
+export type AttachmentId = Brand<'attachment'>;
 
 /** Where a lane's rows stand: every statement about a lane names all three. */
 export interface LaneRef {

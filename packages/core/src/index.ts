@@ -6,6 +6,15 @@ export {
   TOKEN_RANDOM_BYTES,
 } from './access/api-token.ts';
 export { KEY_PRESETS, SCOPES, type Scope, scopesOf } from './access/scopes.ts';
+export { type MessagePart, messageParts } from './attachments/message-parts.ts';
+export { ATTACHMENTS_MAX, type NamedAttachments, namedAttachments } from './attachments/named-attachments.ts';
+export {
+  attachmentOf,
+  type Digest,
+  type ReceivedUpload,
+  ReceiveUpload,
+  type Upload,
+} from './attachments/receive-upload.ts';
 export { Batcher } from './batching/batcher.ts';
 export type { Clock, Ids } from './clock.ts';
 export { differencesOf, type FieldDifference } from './configs/difference.ts';
@@ -40,6 +49,7 @@ export { historyWindow } from './history/window.ts';
 export {
   type AccountId,
   type AgentId,
+  type AttachmentId,
   type BootId,
   digestId,
   type EventId,
@@ -76,6 +86,19 @@ export { webChatKey, webChatPlatform } from './keys/web-chat.ts';
 export { webChatSource } from './keys/web-chat-source.ts';
 export { canonicalWhatsapp, normalizeWhatsapp, whatsappJid } from './keys/whatsapp.ts';
 export { decodeCursor, encodeCursor } from './paging/cursor.ts';
+export {
+  ATTACHMENT_CHUNK_BYTES,
+  ATTACHMENT_KINDS,
+  type Attachment,
+  type AttachmentBytes,
+  type AttachmentKind,
+  type AttachmentPiece,
+  type AttachmentRecord,
+  type AttachmentRecords,
+  type BeginUpload,
+  type FinishResult,
+  type FinishUpload,
+} from './ports/attachments.ts';
 export type {
   AccountDraft,
   AccountRow,

@@ -43,7 +43,7 @@ export const HTTP_ERRORS: Readonly<Record<HttpErrorCode, HttpErrorInfo>> = {
   tenant_suspended: denied('The tenant is suspended. Ask the operator.'),
   sender_not_allowed: denied('This sender may not write here.'),
   agent_not_allowed: denied('This key may not reach that agent.'),
-  not_found: missing('No such path.'),
+  not_found: missing('No such path, or nothing there of that name or id.'),
   run_not_found: missing('No such run.'),
   session_not_found: missing('No such session.'),
   agent_not_found: missing('No such agent.'),
@@ -67,6 +67,11 @@ export const HTTP_ERRORS: Readonly<Record<HttpErrorCode, HttpErrorInfo>> = {
     retryable: false,
     text: 'Somebody changed it meanwhile. Read it again and repeat the change.',
   },
+  attachment_too_large: {
+    status: 413,
+    retryable: false,
+    text: 'The file is larger than files may be here.',
+  },
   body_too_large: { status: 413, retryable: false, text: 'Bodies are at most 1 MiB, texts at most 256 KiB.' },
   config_invalid: {
     status: 422,
@@ -75,6 +80,13 @@ export const HTTP_ERRORS: Readonly<Record<HttpErrorCode, HttpErrorInfo>> = {
   },
   secret_unresolved: { status: 422, retryable: false, text: 'A secret is named but was not given.' },
   egress_blocked: { status: 422, retryable: false, text: 'That address may not be called from here.' },
+  upload_incomplete: {
+    status: 422,
+    retryable: false,
+    text: 'The file is not known here, not whole, or has expired. Upload it, then name it.',
+  },
+  file_count_exceeded: { status: 422, retryable: false, text: 'The message names more files than one may.' },
+  total_bytes_exceeded: { status: 422, retryable: false, text: 'The files of the message are too large together.' },
   rate_limited: {
     status: 429,
     retryable: true,

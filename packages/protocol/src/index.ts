@@ -14,6 +14,7 @@ export {
 } from './bus.ts';
 export { HTTP_ERRORS, RUN_ERRORS } from './errors.ts';
 export { errorsPage } from './errors-page.ts';
+export { type UploadAnswer, UploadQuerySchema } from './http/attachments.ts';
 export {
   CLOSE_CODES,
   type ClientFrame,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { GoodbyeSchema, LiveEventSchema, StopTurnSchema, WatchSchema } from './bus.ts';
 import { ClientFrameSchema } from './frames.ts';
+import { UploadAnswerSchema } from './http/attachments.ts';
 import { ClientTokenRequestSchema, ClientTokenSchema } from './http/client-tokens.ts';
 import {
   AccountBodySchema,
@@ -64,6 +65,7 @@ const WIRES = {
   tenantBody: TenantBodySchema,
   tenantList: TenantListSchema,
   timeline: TimelineSchema,
+  uploadAnswer: UploadAnswerSchema,
   watch: WatchSchema,
   workerList: WorkerListSchema,
 };

@@ -22,6 +22,7 @@ import type { Database } from './database.ts';
 const CANCEL = call('cancel', 2);
 const CONTROL = call('control', 10);
 const OUTBOUND = call('outbound', 13);
+const OUTBOUND_ATTACHED = call('outbound_attached', 14);
 const ERASE_STEP = call('erase_step', 4);
 const LANE_ACCOUNT = call('lane_account', 3);
 
@@ -92,9 +93,10 @@ export class PostgresControlStore implements ControlStore {
   }
 
   async sendOutbound(request: OutboundRequest): Promise<OutboundResult> {
-    const { lane, sessionId, newSessionId, messageId, author, body, accountId, dedupe } = request;
+    const { lane, sessionId, newSessionId, messageId, author, body, accountId, dedupe, uses = [] } = request;
     const role = author === 'system' ? 'notice' : 'assistant';
-    const [row] = await this.#database.query<OutboundRow>(OUTBOUND, [
+    const statement = uses.length === 0 ? OUTBOUND : OUTBOUND_ATTACHED;
+    const [row] = await this.#database.query<OutboundRow>(statement, [
       ...[lane.tenantId, lane.slot, lane.laneId, sessionId, newSessionId, messageId, role],
       ...[
         json(author === 'human' ? { ...body, author } : body),
@@ -102,6 +104,7 @@ export class PostgresControlStore implements ControlStore {
         ...dedupeOf(dedupe),
         request.undeliveredMax,
       ],
+      ...(uses.length === 0 ? [] : [uses]),
     ]);
     if (row === undefined) throw new AppError({ code: 'internal', message: 'outbound has no answer' });
     if (row.result !== 'sent' && row.result !== 'duplicate') return { result: row.result };

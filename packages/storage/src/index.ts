@@ -1,6 +1,7 @@
 export { KeyStore } from './admin/key-store.ts';
 export { OperatorConfigStore } from './admin/operator-config-store.ts';
 export { TenantConfigStore } from './admin/tenant-config-store.ts';
+export { PostgresAttachmentStore } from './attachment-store.ts';
 export { PostgresControlStore } from './control-store.ts';
 export { Database, openDatabase, type Role } from './database.ts';
 export { PostgresDeliveryStore } from './delivery-store.ts';

@@ -2,6 +2,7 @@ import {
   type AcceptItem,
   type AcceptResult,
   AppError,
+  type AttachmentId,
   type BootId,
   EVENT_KIND,
   EVENT_STATE,
@@ -13,10 +14,12 @@ import {
   type TenantId,
 } from '@turnkeeper/core';
 import { call, columns, emptyColumns, inOrder, json, tenantsOf } from './columns.ts';
-import type { Database } from './database.ts';
+import type { Database, Statement } from './database.ts';
 import { constraintOf } from './store-error.ts';
 
 const ACCEPT = call('accept', 18);
+/** Only for batches in which messages name attachments. */
+const ACCEPT_ATTACHED = call('accept_attached', 20);
 const QUEUED = {
   name: 'queued_per_tenant',
   text: `select tenant_id, queued::double precision as queued, extract(epoch from measured_at)::double precision * 1000 as measured_ms,
@@ -51,7 +54,12 @@ export class PostgresIntakeStore implements IntakeStore {
   }
 
   async accept(nodeId: BootId, items: readonly AcceptItem[]): Promise<AcceptResult[]> {
-    const rows = await this.#call([tenantsOf(items.map((item) => item.tenantId)), nodeId, ...acceptColumns(items)]);
+    const values = [tenantsOf(items.map((item) => item.tenantId)), nodeId, ...acceptColumns(items)];
+    const uses = usesOf(items);
+    const rows =
+      uses.length === 0
+        ? await this.#call(ACCEPT, values)
+        : await this.#call(ACCEPT_ATTACHED, [...values, uses.map(({ item }) => item), uses.map(({ id }) => id)]);
     return inOrder(items.length, rows, (row) => resultOf(row, items[row.i - 1]?.tenantId));
   }
 
@@ -67,9 +75,9 @@ export class PostgresIntakeStore implements IntakeStore {
     return this.#database.warmUp([{ statement: ACCEPT, values: ['', null, ...emptyColumns(16)] }]);
   }
 
-  async #call(values: readonly unknown[]): Promise<AcceptRow[]> {
+  async #call(statement: Statement, values: readonly unknown[]): Promise<AcceptRow[]> {
     try {
-      return await this.#database.query<AcceptRow>(ACCEPT, values);
+      return await this.#database.query<AcceptRow>(statement, values);
     } catch (error) {
       // retention took the lane between its reading and the event: nobody's fault, and gone at the next try
       if (error instanceof StoreError && constraintOf(error) === 'events_lane') {
@@ -105,6 +113,11 @@ function acceptColumns(items: readonly AcceptItem[]): unknown[][] {
     (item) => (item.refused === undefined ? EVENT_STATE.queued : EVENT_STATE.refused),
     (item) => json(item.refused ?? null),
   );
+}
+
+/** Positions of items from 1, with the files that each names. */
+function usesOf(items: readonly AcceptItem[]): { readonly item: number; readonly id: AttachmentId }[] {
+  return items.flatMap(({ uses = [] }, index) => uses.map((id) => ({ item: index + 1, id })));
 }
 
 function resultOf(row: AcceptRow, tenantId: TenantId | undefined): AcceptResult {

@@ -66,6 +66,9 @@ const REPAIR_DELIVERIES = call('repair_deliveries', 2);
 const MEASURE_LOAD = call('measure_load', 1);
 const DELETE_EXPIRED = call('delete_expired', 3);
 const DELETE_OLD_MARKS = call('delete_old_marks', 2);
+const DELETE_ATTACHMENTS = call('delete_attachments', 2);
+/** A file is many rows, and most of them are large. */
+const ATTACHMENTS_PER_BATCH = 20;
 
 const LOST_SEND_ERROR = { code: 'sender_lost' };
 
@@ -180,12 +183,14 @@ export class PostgresRepairStore implements RepairStore {
   }): Promise<Readonly<Record<string, number>>> {
     const values = [limits.settledDays, limits.dedupeDays, limits.batch];
     const rows = await this.#database.query<{ name: string; rows: string }>(DELETE_EXPIRED, values);
-    rows.push(
-      ...(await this.#database.query<{ name: string; rows: string }>(DELETE_OLD_MARKS, [
-        limits.settledDays,
-        limits.batch,
-      ])),
-    );
+    for (const [statement, batch] of [
+      [DELETE_OLD_MARKS, limits.batch],
+      [DELETE_ATTACHMENTS, Math.min(limits.batch, ATTACHMENTS_PER_BATCH)],
+    ] as const) {
+      rows.push(
+        ...(await this.#database.query<{ name: string; rows: string }>(statement, [limits.settledDays, batch])),
+      );
+    }
     return Object.fromEntries(rows.map((row) => [row.name, Number(row.rows)]));
   }
 }

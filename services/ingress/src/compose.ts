@@ -17,6 +17,7 @@ import { jsonReader } from './http/json-body.ts';
 import { createInternalApp, createPublicApp } from './http/listener-apps.ts';
 import { RateGate } from './http/rate-gate.ts';
 import { IngressService } from './ingress-service.ts';
+import { buildUploads } from './intake/build-uploads.ts';
 import { intakeMetrics } from './intake/intake-metrics.ts';
 import { Targets } from './intake/targets.ts';
 import { tracedIntake } from './intake/traced-intake.ts';
@@ -73,6 +74,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     targets: new Targets(stores),
     chat: { folder: config.chatFolder, guests: config.chatGuests, frames: config.chatFrames },
     openAccounts: new OpenAccounts(),
+    receiveUpload: buildUploads(kit, config, stores.attachments),
     ids,
     announceEnd: announceEnd(told),
     announceControl: announceControl(told),

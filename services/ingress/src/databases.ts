@@ -12,13 +12,17 @@ export class Databases implements AsyncDisposable {
   readonly engine: Database;
   /** Rows for streams, of many tenants at once: a burst of replays must not hold up what is accepted. */
   readonly streams: Database;
+  /** Pieces of files: senders and readers of large ones wait for each other here and for nobody else. */
+  readonly files: Database;
   /** Reads of one tenant. */
   readonly api: Database;
   /** Keys, accounts and agents by their ids. */
   readonly lookup: Database;
   /** Operators. */
   readonly admin: Database;
-  readonly #all: readonly Database[];
+  readonly #all: readonly [Database, ...Database[]];
+  /** Of those that are not the only one of their role. */
+  readonly #names: ReadonlyMap<Database, string>;
 
   constructor(options: {
     readonly url: string;
@@ -39,15 +43,20 @@ export class Databases implements AsyncDisposable {
       });
     this.engine = open('tk_engine', options.enginePoolMax);
     this.streams = open('tk_engine', SMALL_POOL);
+    this.files = open('tk_engine', LOOKUP_POOL);
     this.api = open('tk_api', options.readPoolMax);
     this.lookup = open('tk_lookup', LOOKUP_POOL);
     this.admin = open('tk_admin', SMALL_POOL);
-    this.#all = [this.engine, this.streams, this.api, this.lookup, this.admin];
+    this.#all = [this.engine, this.streams, this.files, this.api, this.lookup, this.admin];
+    this.#names = new Map([
+      [this.streams, 'streams'],
+      [this.files, 'files'],
+    ]);
     const connections = options.metrics.gauge('db_pool_connections');
     options.metrics.onScrape(() => {
       for (const database of this.#all) {
         const stats = database.stats();
-        const pool = database === this.streams ? 'streams' : database.role;
+        const pool = this.#names.get(database) ?? database.role;
         connections.set(stats.idle, { pool, state: 'idle' });
         connections.set(stats.total - stats.idle, { pool, state: 'busy' });
         connections.set(stats.waiting, { pool, state: 'waited_for' });
@@ -57,7 +66,7 @@ export class Databases implements AsyncDisposable {
 
   /** Waits for the database and checks that it fits. @throws AppError */
   ready(parts: { readonly clock: Clock; readonly ids: Ids; readonly logger: Logger }, signal: AbortSignal) {
-    return untilReady([this.engine, this.streams, this.api, this.lookup, this.admin], parts, signal);
+    return untilReady(this.#all, parts, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -26,6 +26,7 @@ export function openStores(config: IngressConfig, kit: Kit) {
     databases,
     intake: new storage.PostgresIntakeStore(databases.engine),
     control: new storage.PostgresControlStore(databases.engine),
+    attachments: new storage.PostgresAttachmentStore(databases.files),
     inputs: new storage.PostgresInputStore(databases.engine),
     runs: new storage.RunStore(databases),
     seenMarks: new storage.SeenStore(databases.engine),

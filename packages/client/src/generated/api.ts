@@ -489,6 +489,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/uploads": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Upload a file; the body is its bytes
+         * @description Needs the scope `messages:write`.
+         */
+        readonly post: operations["createUpload"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/attachments/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Download a file
+         * @description Needs the scope `runs:read`.
+         */
+        readonly get: operations["getAttachment"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/agents": {
         readonly parameters: {
             readonly query?: never;
@@ -709,7 +749,7 @@ export interface operations {
                     readonly text: string;
                     readonly attachments?: readonly {
                         /** @enum {string} */
-                        readonly kind: "image" | "audio" | "video" | "file";
+                        readonly kind?: "image" | "audio" | "video" | "file";
                         readonly ref: string;
                         readonly name?: string;
                         readonly mime?: string;
@@ -1717,7 +1757,7 @@ export interface operations {
                     readonly text: string;
                     readonly attachments?: readonly {
                         /** @enum {string} */
-                        readonly kind: "image" | "audio" | "video" | "file";
+                        readonly kind?: "image" | "audio" | "video" | "file";
                         readonly ref: string;
                         readonly name?: string;
                         readonly mime?: string;
@@ -1898,6 +1938,68 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: never;
+    };
+    readonly createUpload: {
+        readonly parameters: {
+            readonly query?: {
+                readonly name?: string;
+            };
+            readonly header?: {
+                readonly "Idempotency-Key"?: string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "*/*": string;
+            };
+        };
+        readonly responses: {
+            /** @description The answer */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly attachmentId: string;
+                        /** @enum {string} */
+                        readonly kind: "image" | "audio" | "video" | "file";
+                        readonly name: string;
+                        readonly mime: string;
+                        readonly size: number;
+                        readonly sha256: string;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly expiresAt?: string;
+                    };
+                };
+            };
+        };
+    };
+    readonly getAttachment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "*/*": string;
+                };
+            };
+        };
     };
     readonly listAgents: {
         readonly parameters: {

@@ -1,7 +1,7 @@
 import { Batcher } from '../batching/batcher.ts';
 import type { Clock, Ids } from '../clock.ts';
 import { AppError, assertNever, type HttpErrorCode, type StoreError } from '../errors.ts';
-import { type BootId, type EventId, formatId, type LaneRef } from '../ids.ts';
+import { type AttachmentId, type BootId, type EventId, formatId, type LaneRef } from '../ids.ts';
 import { computeKey } from '../keys/compute.ts';
 import type { AccountConfig, AgentConfig, TenantConfig } from '../ports/configs.ts';
 import type { AcceptItem, AcceptResult, EventBody, IntakeStore, Source } from '../ports/intake.ts';
@@ -24,6 +24,8 @@ export interface InboundMessage {
   readonly target: { readonly source: Source; readonly sessionKey?: string } | { readonly sessionKey: string };
   readonly kind: EventKind;
   readonly content: Omit<EventBody, 'source'>;
+  /** Files that the content names. */
+  readonly uses?: readonly AttachmentId[];
   /** Null: the message is new whatever it says. */
   readonly idempotency: AcceptItem['dedupe'] | null;
   readonly traceparent: string | null;
@@ -141,7 +143,7 @@ export class AcceptMessage {
   }
 
   #itemOf(message: InboundMessage): AcceptItem {
-    const { tenant, agent, account, kind, content, idempotency, traceparent } = message;
+    const { tenant, agent, account, kind, content, uses = [], idempotency, traceparent } = message;
     const { source, sessionKey } = placeOf(message);
     const { laneId, slot } = this.#addresses.of(tenant, agent, sessionKey);
     const eventId = this.#options.ids.next() as EventId;
@@ -158,6 +160,7 @@ export class AcceptMessage {
       dedupe: idempotency ?? { scope: NO_SCOPE, key: `evt:${eventId}`, bodyHash: NO_HASH },
       laneCap: tenant.limits.queuedPerLane,
       traceparent,
+      ...(uses.length > 0 && { uses }),
     };
   }
 

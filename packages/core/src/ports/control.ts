@@ -1,4 +1,4 @@
-import type { AccountId, EventId, LaneRef, MessageId, SessionId, TenantId, TurnId } from '../ids.ts';
+import type { AccountId, AttachmentId, EventId, LaneRef, MessageId, SessionId, TenantId, TurnId } from '../ids.ts';
 import type { AcceptItem } from './intake.ts';
 import type { ReplyBody } from './lane.ts';
 
@@ -69,6 +69,8 @@ export interface OutboundRequest {
   readonly body: ReplyBody;
   /** Owed through this account, behind all that stands before it; null: proven by being stored. */
   readonly accountId: AccountId | null;
+  /** Files that the body names: they are kept as long as the message. */
+  readonly uses?: readonly AttachmentId[];
   readonly dedupe: AcceptItem['dedupe'];
   /** Messages of the lane that may be undelivered before this one is refused. */
   readonly undeliveredMax: number;

@@ -1,4 +1,4 @@
-import type { AccountId, AgentId, BootId, EventId, LaneRef, TenantId } from '../ids.ts';
+import type { AccountId, AgentId, AttachmentId, BootId, EventId, LaneRef, TenantId } from '../ids.ts';
 import type { EventKind } from '../states.ts';
 
 /** Where an event came from. Immutable once stored. Components are raw: escaping belongs to the key policies. */
@@ -44,6 +44,8 @@ export interface AcceptItem extends LaneRef {
    * as its error. It is never queued and no cap counts it.
    */
   readonly refused?: { readonly code: string };
+  /** Files that the body names: they are kept as long as the event. */
+  readonly uses?: readonly AttachmentId[];
 }
 
 export type AcceptResult =

@@ -23,6 +23,8 @@ export interface AgentReply {
   /** Empty = the agent has nothing to say: the run ends `no_reply`. */
   readonly text: string;
   readonly usage: CommitRequest['usage'];
+  /** Files that go with the text: of this conversation, so that they live as long as it. */
+  readonly attachments?: readonly unknown[];
   /** The agent asks a person instead, and goes on, as a turn of its own, when that is resolved: the text is dropped. */
   readonly ask?: Question;
 }

@@ -298,11 +298,13 @@ export class LaneRunner {
     if (end.how === 'failed') {
       return { ...common, status: end.status, reply: null, error: { code: end.code }, usage: null, owed: null };
     }
-    const { text, usage } = end.reply;
-    if (text.trim() === '') return { ...common, status: 'no_reply', reply: null, error: null, usage, owed: null };
+    const { text, usage, attachments = [] } = end.reply;
+    if (text.trim() === '' && attachments.length === 0)
+      return { ...common, status: 'no_reply', reply: null, error: null, usage, owed: null };
     const owed = await this.#options.replies.owedFor(turn.claimed);
     // no store keeps NUL or half a surrogate pair, and a model may end in the middle of one
-    const reply = { text: cleanText(text, { nul: 0, loneSurrogate: 0 }) };
+    const cleaned = cleanText(text, { nul: 0, loneSurrogate: 0 });
+    const reply = { text: cleaned, ...(attachments.length > 0 && { attachments }) };
     return { ...common, status: 'ok', reply, error: null, usage, owed };
   }
 

@@ -1,3 +1,4 @@
+import { messageParts } from '../attachments/message-parts.ts';
 import type { Clock } from '../clock.ts';
 import { formatId, type InputId, type LaneId, type MessageId } from '../ids.ts';
 import type { Question } from '../ports/inputs.ts';
@@ -202,7 +203,7 @@ function messageOf(request: CommitRequest): LiveEvent['data'] {
     messageId: formatId('msg', request.messageId),
     role: 'assistant',
     author: 'agent',
-    parts: [{ type: 'text', text }, ...(attachments ?? [])],
+    parts: messageParts(text, attachments),
     text,
   };
 }

@@ -1,13 +1,13 @@
 /** `POST /v1/messages`. */
 import { z } from 'zod';
 import { StreamFilterSchema } from '../stream.ts';
+import { AttachmentsSchema } from './attachments.ts';
 import { nameText, REPLACED, ReferenceSchema, SessionKeySchema, utf8Fits } from './fields.ts';
 import { RunStatusSchema } from './runs.ts';
 
 export const BODY_BYTES_MAX = 1024 * 1024;
 const TEXT_BYTES_MAX = 256 * 1024;
 const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
-const ATTACHMENTS_MAX = 20;
 
 const sourceText = nameText(256).nullable().exactOptional();
 
@@ -24,16 +24,6 @@ export const SourceSchema = z.strictObject({
   prospectiveThreadId: sourceText,
   scopeId: sourceText,
 });
-
-const AttachmentSchema = z.strictObject({
-  kind: z.enum(['image', 'audio', 'video', 'file']),
-  ref: z.string().min(1).max(2048),
-  name: nameText(255).optional(),
-  mime: nameText(127).optional(),
-  size: z.int().nonnegative().optional(),
-});
-
-export const AttachmentsSchema = z.array(AttachmentSchema).max(ATTACHMENTS_MAX);
 
 export const IdempotencyKeySchema = nameText(IDEMPOTENCY_KEY_LENGTH_MAX)
   .min(1)

@@ -1,7 +1,8 @@
 /** Conversations and their history. */
 import { z } from 'zod';
+import { AttachmentsSchema } from './attachments.ts';
 import { CursorParam, InstantSchema, limitParam, listOf, nameText, ReferenceSchema } from './fields.ts';
-import { AttachmentsSchema, IdempotencyKeySchema, MessageTextSchema } from './messages.ts';
+import { IdempotencyKeySchema, MessageTextSchema } from './messages.ts';
 
 export const HISTORY_LIMIT_DEFAULT = 100;
 const HISTORY_LIMIT_MAX = 500;

@@ -51,9 +51,7 @@ function operationOf(operation: Operation): Json {
       : { description: `Needs the scope \`${door}\`.` }),
     security: securityOf(operation),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && {
-      requestBody: { required: true, content: { 'application/json': { schema: jsonSchema(body, 'input') } } },
-    }),
+    ...(body && { requestBody: { required: true, content: bodyContentOf(body) } }),
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerOf(operation, answer)])),
       ...Object.fromEntries(problemsOf(operation)),
@@ -92,8 +90,16 @@ function answerOf({ versioned }: Operation, answer: Operation['answers'][number]
   return { description: answer === null ? 'Done' : 'The answer', ...headers, ...(content && { content }) };
 }
 
-function contentOf(answer: z.ZodType | 'events' | 'text' | null): Json | null {
-  if (answer === null) return null;
+function bodyContentOf(body: NonNullable<Operation['body']>): Json {
+  if (body === 'bytes') return BYTES;
+  return { 'application/json': { schema: jsonSchema(body, 'input') } };
+}
+
+const BYTES: Json = { '*/*': { schema: { type: 'string', format: 'binary' } } };
+
+function contentOf(answer: Operation['answers'][number] | null): Json | null {
+  if (answer === null || answer === undefined) return null;
+  if (answer === 'bytes') return BYTES;
   if (answer === 'text') return { 'text/plain': { schema: { type: 'string' } } };
   if (answer === 'events') return { 'text/event-stream': { schema: { type: 'string' } } };
   return { 'application/json': { schema: jsonSchema(answer, 'output') } };

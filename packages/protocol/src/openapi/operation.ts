@@ -13,9 +13,10 @@ export interface Operation {
   /** A visitor's client token opens it, too, for its own rooms. */
   readonly visitors?: true;
   readonly query?: z.ZodObject;
-  readonly body?: z.ZodType;
+  /** `bytes`: anything, as it is. */
+  readonly body?: z.ZodType | 'bytes';
   /** Statuses of success. Null: no JSON body. */
-  readonly answers: Readonly<Record<number, z.ZodType | 'events' | 'text' | null>>;
+  readonly answers: Readonly<Record<number, z.ZodType | 'events' | 'text' | 'bytes' | null>>;
   /** Beyond those that every route of its kind may answer. */
   readonly errors?: readonly HttpErrorCode[];
   /** Answers carry an `ETag`; with `If-Match` late changes are refused. */

@@ -9,6 +9,7 @@ import * as operations from '../http/operations.ts';
 import * as runs from '../http/runs.ts';
 import * as sessions from '../http/sessions.ts';
 import { RunStreamQuerySchema, StreamQuerySchema, TenantStreamQuerySchema } from '../stream.ts';
+import { ATTACHMENTS } from './attachments.ts';
 import type { Operation } from './operation.ts';
 import { changed, RESOURCES, resourceOperations } from './resources.ts';
 import { VISITORS } from './visitors.ts';
@@ -119,6 +120,9 @@ const MESSAGES: readonly Operation[] = [
       'lane_full',
       'tenant_queue_full',
       'too_many_streams',
+      'upload_incomplete',
+      'file_count_exceeded',
+      'total_bytes_exceeded',
     ],
   },
   {
@@ -368,6 +372,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...CONTROL,
   LIMITS,
   ...VISITORS,
+  ...ATTACHMENTS,
   ...RESOURCES.flatMap((resource) => resourceOperations(resource, false)),
   ...TENANTS,
   ...RESOURCES.flatMap((resource) => resourceOperations(resource, true)),

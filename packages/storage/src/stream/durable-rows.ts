@@ -3,6 +3,7 @@ import {
   EVENT_KIND,
   EVENT_STATE,
   formatId,
+  messageParts,
   type RunStatus,
   TURN_REASON,
   TURN_STATE,
@@ -234,6 +235,5 @@ function messageData(
   by: { readonly role: string; readonly author: string },
 ) {
   const text = body.text ?? '';
-  const parts = [...(text === '' ? [] : [{ type: 'text', text }]), ...(body.attachments ?? [])];
-  return { messageId: formatId('msg', id), ...by, parts, text };
+  return { messageId: formatId('msg', id), ...by, parts: messageParts(text, body.attachments), text };
 }

@@ -4,6 +4,7 @@ import { registerAccounts } from './accounts.ts';
 import { registerAdmin } from './admin/admin.ts';
 import type { AdminParts } from './admin/admin-parts.ts';
 import { registerAgents } from './agents.ts';
+import { type AttachmentParts, registerAttachments } from './attachments.ts';
 import { type ChatPageParts, registerChatPage } from './chat-page.ts';
 import { type ClientTokenParts, registerClientTokens } from './client-tokens.ts';
 import { type OwnConfigParts, ownDoor } from './config-door.ts';
@@ -21,6 +22,7 @@ import { registerSessionEvents, type SessionEventParts } from './session-events.
 import { registerSessions, type SessionParts } from './sessions.ts';
 import { registerSocket, type SocketParts } from './socket.ts';
 import { registerTenantEvents, type TenantEventParts } from './tenant-events.ts';
+import { registerUploads, type UploadParts } from './uploads.ts';
 
 /** What customers and platforms reach: `/v1` and `/hooks`. */
 export function createPublicApp(
@@ -39,7 +41,9 @@ export function createPublicApp(
     ClientTokenParts &
     SocketParts &
     LimitParts &
-    ChatPageParts,
+    ChatPageParts &
+    UploadParts &
+    AttachmentParts,
 ): FastifyInstance {
   const app = createHttpServer(server);
   registerHealth(app, readiness);
@@ -56,6 +60,8 @@ export function createPublicApp(
   registerOutbound(app, parts);
   registerInputs(app, parts);
   registerLimits(app, parts);
+  registerUploads(app, parts);
+  registerAttachments(app, parts);
   registerSessionEvents(app, parts);
   registerTenantEvents(app, parts);
   registerChatPage(app, parts);

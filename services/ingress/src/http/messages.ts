@@ -2,6 +2,7 @@ import {
   type Acceptance,
   type AcceptMessage,
   AppError,
+  type AttachmentRecords,
   type Clock,
   formatId,
   type InboundMessage,
@@ -22,6 +23,7 @@ import {
 } from '@turnkeeper/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { IntakeMetrics } from '../intake/intake-metrics.ts';
+import { filesOf } from '../intake/message-files.ts';
 import type { Targets } from '../intake/targets.ts';
 import type { RunStreams } from '../runs/run-streams.ts';
 import type { Access, Caller } from './access.ts';
@@ -37,6 +39,7 @@ export interface MessageParts {
   readonly acceptMessage: Pick<AcceptMessage, 'accept' | 'laneOf'>;
   readonly runs: Pick<RunReads, 'get'>;
   readonly streams: RunStreams;
+  readonly attachments: Pick<AttachmentRecords, 'find'>;
   readonly clock: Clock;
   readonly tracer: Tracer;
   readonly metrics: Pick<IntakeMetrics, 'answered'>;
@@ -85,7 +88,9 @@ async function inboundOf(
   { parts, caller, keys, request, traceparent }: Request,
 ): Promise<InboundMessage> {
   const { agent, account } = await parts.targets.resolve(caller.tenant.tenantId, body);
-  const { source, sessionKey, text, attachments, metadata, busyMode } = body;
+  const { source, sessionKey, text, metadata, busyMode } = body;
+  const refs = (body.attachments ?? []).map(({ ref }) => ref);
+  const { attachments, uses } = await filesOf(caller, refs, parts);
   return {
     tenant: caller.tenant,
     agent,
@@ -94,10 +99,11 @@ async function inboundOf(
     kind: body.kind ?? 'message',
     content: {
       text,
-      ...(attachments === undefined ? {} : { attachments }),
+      ...(attachments.length > 0 && { attachments }),
       ...(metadata === undefined ? {} : { metadata }),
       ...(busyMode === undefined ? {} : { busyMode }),
     },
+    uses,
     idempotency: keys.of(request, body, caller.key),
     traceparent,
     onQuota: 'answer',

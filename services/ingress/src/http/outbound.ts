@@ -4,6 +4,7 @@ import {
   type AccountConfigs,
   type AccountId,
   AppError,
+  type AttachmentRecords,
   type ControlStore,
   formatId,
   type Ids,
@@ -14,6 +15,7 @@ import {
 } from '@turnkeeper/core';
 import { type OutboundAnswer, OutboundRequestSchema, SessionQuerySchema } from '@turnkeeper/protocol';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { filesOf } from '../intake/message-files.ts';
 import type { Targets } from '../intake/targets.ts';
 import type { ControlledLane } from '../runs/announce-end.ts';
 import type { Access } from './access.ts';
@@ -30,6 +32,7 @@ export interface OutboundParts extends SessionParts {
   readonly openAccounts: Pick<OpenAccounts, 'of'>;
   readonly control: Pick<ControlStore, 'sendOutbound' | 'accountOf'>;
   readonly rates: RateGate;
+  readonly attachments: Pick<AttachmentRecords, 'find'>;
   readonly ids: Ids;
   readonly announceControl: (controlled: ControlledLane) => void;
 }
@@ -44,16 +47,25 @@ export function registerOutbound(app: FastifyInstance, parts: OutboundParts): vo
   const keys = new IdempotencyKeys('/v1/sessions/{session}/outbound');
   app.post<BySession>(PATH, { onRequest: parts.access.requires('sessions:write') }, async (request, reply) => {
     const { agentId } = parseQuery(SessionQuerySchema, request.query);
-    const { text, attachments, author, accountId, idempotencyKey } = parseBody(OutboundRequestSchema, request.body);
+    const {
+      text,
+      attachments: named,
+      author,
+      accountId,
+      idempotencyKey,
+    } = parseBody(OutboundRequestSchema, request.body);
     const caller = parts.access.callerOf(request);
     await parts.rates.take(caller.tenant, reply);
     const session = await findSession(request, agentId, parts);
     const messageId = parts.ids.next() as MessageId;
-    const keyed = { session: request.params.session, text, attachments, author, accountId, idempotencyKey };
+    const refs = (named ?? []).map(({ ref }) => ref);
+    const { attachments, uses } = await filesOf(caller, refs, parts);
+    const keyed = { session: request.params.session, text, attachments: named, author, accountId, idempotencyKey };
     const result = await parts.control.sendOutbound({
       ...{ lane: session.lane, sessionId: namedGeneration(request, session) },
       ...{ messageId, newSessionId: parts.ids.next() as SessionId, author },
-      body: { text, ...(attachments === undefined ? {} : { attachments }) },
+      body: { text, ...(attachments.length > 0 && { attachments }) },
+      uses,
       accountId: await wayOut(session, accountId, parts),
       dedupe: keys.of(request, keyed, caller.key) ?? keys.once(messageId, caller.key),
       undeliveredMax: caller.tenant.limits.queuedPerLane,

@@ -15,6 +15,7 @@ export function problemSender(logger: Logger): SendProblem {
       logger.failed(error, { requestId: request.id, route: request.routeOptions.url }, 'request failed');
     }
     const problem = problemOf(known ?? INTERNAL, request.id);
+    readAway(request, reply);
     if (problem.status === 401) reply.header('www-authenticate', 'Bearer');
     if (problem.retryAfterMs !== undefined) reply.header('retry-after', String(Math.ceil(problem.retryAfterMs / 1000)));
     reply
@@ -23,6 +24,16 @@ export function problemSender(logger: Logger): SendProblem {
       .header('content-type', 'application/problem+json')
       .send(JSON.stringify(problem));
   };
+}
+
+/**
+ * A sender that is still sending would meet a closed connection and never read the answer: what it sends is read and
+ * forgotten, for as long as a request may take, and the connection goes on.
+ */
+function readAway({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (raw.complete) return;
+  reply.removeHeader('connection');
+  raw.resume();
 }
 
 interface KnownError {

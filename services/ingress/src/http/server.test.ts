@@ -213,3 +213,45 @@ async function send(port: number, { payload, ...options }: Sent): Promise<Incomi
   await once(answer, 'end');
   return answer;
 }
+
+describe('a body that is refused', () => {
+  it.each([
+    ['announced', true],
+    ['sent in pieces', false],
+  ])('for its size (%s) gets its answer though the sender sends it all first', async (_how, isAnnounced) => {
+    const app = new TestPorts().app();
+    const port = await listen(app, { host: '127.0.0.1', port: 0 });
+    const socket = connect(port, '127.0.0.1');
+    let answer = '';
+    const answered = Promise.withResolvers<void>();
+    socket.on('error', answered.reject);
+    socket.on('close', () => answered.reject(new Error(`closed after ${JSON.stringify(answer)}`)));
+    // a sender that reads nothing before all is sent, as many do
+    socket.pause();
+    const piece = 'x'.repeat(64 * 1024);
+    const length = isAnnounced ? `content-length: ${200 * piece.length}` : 'transfer-encoding: chunked';
+    socket.write(
+      `POST /v1/messages HTTP/1.1\r\nhost: a\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\n${length}\r\n\r\n`,
+    );
+    for (let i = 0; i < 200; i++) {
+      const framed = isAnnounced ? piece : `${piece.length.toString(16)}\r\n${piece}\r\n`;
+      if (!socket.write(framed)) await Promise.race([once(socket, 'drain'), answered.promise]);
+    }
+    if (!isAnnounced) socket.write('0\r\n\r\n');
+    socket.on('data', (chunk) => {
+      answer += chunk.toString();
+      if (answer.includes('body_too_large')) answered.resolve();
+    });
+    socket.resume();
+    await answered.promise;
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    // the connection is still good
+    const second = Promise.withResolvers<void>();
+    answer = '';
+    socket.on('data', () => answer.includes('HTTP/1.1 200') && second.resolve());
+    socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
+    await second.promise;
+    socket.destroy();
+    await app.close();
+  });
+});

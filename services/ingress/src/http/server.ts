@@ -5,10 +5,15 @@ import type { Metrics } from '@turnkeeper/platform/telemetry';
 import { BODY_BYTES_MAX } from '@turnkeeper/protocol';
 import { type FastifyHttpOptions, type FastifyInstance, fastify } from 'fastify';
 import { BodyBudget } from './body-budget.ts';
+import { limitBodyTime } from './body-deadline.ts';
 import { KnownPaths } from './known-paths.ts';
 import { problemOf, problemSender, REQUEST_ID_HEADER } from './problems.ts';
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The body is a file: it may take as long as a request may. */
+    takesFile?: true;
+  }
   interface FastifyReply {
     /** Streams and waits say false: their duration tells nothing about this server. */
     isTimed: boolean;
@@ -26,7 +31,9 @@ export interface HttpServerParts {
 
 /** Session keys are at most 512 bytes, each three characters when percent-encoded. */
 const PARAM_LENGTH_MAX = 2048;
-const REQUEST_MS_MAX = 30_000;
+/** Of files: those of other bodies, and the headers, have a tenth. */
+const REQUEST_MS_MAX = 300_000;
+const HEADERS_MS_MAX = 30_000;
 const HEADER_BYTES_MAX = 16 * 1024;
 
 /**
@@ -66,6 +73,9 @@ export function createHttpServer({ requestIdPrefix, logger, metrics, readJson }:
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(REQUEST_ID_HEADER, request.id);
     bodies.admit(request, reply);
+    limitBodyTime(request, request.routeOptions.config.takesFile === true, () =>
+      answerUnreadable(lateBody(), request.raw.socket, request.id),
+    );
     done();
   });
   measure(app, metrics);
@@ -80,7 +90,7 @@ const OPTIONS: FastifyHttpOptions<Server> = {
   return503OnClosing: false,
   forceCloseConnections: 'idle',
   routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
-  http: { maxHeaderSize: HEADER_BYTES_MAX },
+  http: { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: HEADERS_MS_MAX },
 };
 
 function measure(app: FastifyInstance, metrics: Metrics): void {
@@ -95,6 +105,10 @@ function measure(app: FastifyInstance, metrics: Metrics): void {
     }
     done();
   });
+}
+
+function lateBody(): NodeJS.ErrnoException {
+  return Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 }
 
 /** Something that is not HTTP, or whose headers are too large: there is no request yet, so the bytes are written here. */

@@ -3,6 +3,7 @@ import {
   AppError,
   formatId,
   type HistoryEntry,
+  messageParts,
   parseId,
   type SessionId,
   type SessionReads,
@@ -168,7 +169,7 @@ function entryAnswer(entry: HistoryEntry): HistoryMessage {
 function contentOf({ role, body }: HistoryEntry): Pick<HistoryMessage, 'text' | 'parts'> {
   if (role === 'tool_call' || role === 'tool_result') return { text: '', parts: [body] };
   const { text, attachments } = textAndAttachments(body);
-  return { text, parts: [...(text === '' ? [] : [{ type: 'text', text }]), ...attachments] };
+  return { text, parts: messageParts(text, attachments) };
 }
 
 function textAndAttachments(body: unknown): { text: string; attachments: readonly unknown[] } {

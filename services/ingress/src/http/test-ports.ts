@@ -188,6 +188,7 @@ export class TestPorts {
     const shared = {
       ...{ access, rates, targets, acceptMessage, queued, runs, streams, waiters, clock },
       ...{ tracer: noTracer, metrics: counts },
+      attachments: { find: () => this.#ask(() => []) },
     };
     registerMessages(app, shared);
     registerRuns(app, {

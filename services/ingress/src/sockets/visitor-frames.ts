@@ -4,6 +4,7 @@ import {
   type Acceptance,
   type AcceptMessage,
   AppError,
+  type AttachmentRecords,
   type Clock,
   type ControlSignals,
   type ControlStore,
@@ -24,6 +25,7 @@ import canonicalize from 'canonicalize';
 import { answerInput } from '../http/inputs.ts';
 import type { RateGate } from '../http/rate-gate.ts';
 import type { IntakeMetrics } from '../intake/intake-metrics.ts';
+import { filesOf } from '../intake/message-files.ts';
 import type { ControlledLane } from '../runs/announce-end.ts';
 import type { StreamCursor } from '../streams/stream-filter.ts';
 import { type Room, roomOf, roomsOf, type Visitor } from '../visitors/visitor.ts';
@@ -37,6 +39,7 @@ export interface VisitorFrameParts {
   readonly control: Pick<ControlStore, 'control'>;
   readonly inputs: Pick<InputStore, 'answer'> & InputReads;
   readonly seenMarks: SeenMarks;
+  readonly attachments: Pick<AttachmentRecords, 'find'>;
   readonly signals: Pick<ControlSignals, 'stopTurn'>;
   readonly announceControl: (controlled: ControlledLane) => void;
   readonly metrics: Pick<IntakeMetrics, 'answered'>;
@@ -127,10 +130,13 @@ export class VisitorFrames implements FrameHandler {
     const startedMs = clock.monotonicMs();
     const { dedupeKey, event } = parseMessageFrame(frame, { tenant: tenant.name, sub, name });
     const { attachments, text } = event;
+    const refs = (frame.uploads ?? []).map(({ id }) => id);
+    const files = await filesOf(this.#visitor, refs, this.#parts);
     const acceptance = await acceptMessage.accept({
       ...{ tenant, agent, account, kind: 'message', traceparent: null, onQuota: 'answer' },
       target: { source: room.source, sessionKey: room.sessionKey },
-      content: { text, platformMessageId: frame.clientId, ...(attachments.length === 0 ? {} : { attachments }) },
+      content: { text, platformMessageId: frame.clientId, ...(refs.length > 0 && { attachments: files.attachments }) },
+      uses: files.uses,
       idempotency: {
         scope: account?.accountId ?? digestId('web chat', agent.agentId),
         key: dedupeKey,

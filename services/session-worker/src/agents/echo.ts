@@ -33,7 +33,8 @@ export function echoRuntime(clock: Clock): AgentRuntime {
         if (i > 0) await pause(runtime.wordMs);
         emit(word);
       }
-      return { text, usage: null };
+      const attachments = resolved === null ? turn.events.flatMap(({ body }) => body.attachments ?? []) : [];
+      return { text, usage: null, ...(attachments.length > 0 && { attachments }) };
     },
   };
 }
