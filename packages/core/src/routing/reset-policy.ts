@@ -19,7 +19,7 @@ export interface ResetSettings {
 }
 
 /** Without a policy time never ends a conversation (design §6). */
-export const RESET_DEFAULTS: ResetPolicy = { mode: 'none', dailyHour: 4, idleMinutes: 1440 };
+const RESET_DEFAULTS: ResetPolicy = { mode: 'none', dailyHour: 4, idleMinutes: 1440 };
 
 interface ResetChoice {
   readonly mode: ResetMode;
