@@ -59,7 +59,7 @@ export default defineConfig({
           name: 'model',
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
-          include: ['test/model/src/**/*.test.ts'],
+          include: ['test/{model,simulation}/src/**/*.test.ts'],
           testTimeout: 300_000,
           maxConcurrency: 2,
         },

@@ -197,7 +197,6 @@ export type {
   AgedSession,
   ClusterLoad,
   IdleSession,
-  InterruptedTurn,
   LostTurn,
   RecoveryLimits,
   RepairStore,

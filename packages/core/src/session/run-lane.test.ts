@@ -1,25 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Broken } from './model/broken.ts';
+import { faultOf } from './model/faults.ts';
 import { World, type WorldOptions } from './model/world.ts';
 
 const RUNS = 100;
 const TIMEOUT = { timeout: 60_000 };
-
-/** What is wrong with a finished world; null when nothing is. */
-function faultOf(world: World): string | null {
-  const [failure] = world.failures;
-  if (failure !== undefined) return `failed: ${failure instanceof Error ? failure.stack : String(failure)}`;
-  const ended = new Map<string, number[]>();
-  for (const { laneId, ord } of world.lanes.effects) ended.set(laneId, [...(ended.get(laneId) ?? []), ord]);
-  for (const [laneId, ords] of ended) {
-    if (new Set(ords).size !== ords.length) return `two effects for an event of ${laneId}: ${ords}`;
-    if (ords.some((ord, i) => ord < (ords[i - 1] ?? 0))) return `out of order in ${laneId}: ${ords}`;
-  }
-  if (new Set(world.lanes.resumes).size !== world.lanes.resumes.length) return 'a turn was resumed twice';
-  if (world.stoppedWrongly.length > 0) return 'a running turn was stopped';
-  const stranded = world.stranded();
-  return stranded.length === 0 ? null : `stranded: ${stranded}`;
-}
 
 type Setting = Omit<WorldOptions, 'seed'>;
 
@@ -40,6 +25,7 @@ const sound: readonly [string, Setting][] = [
   ['killed workers and lost wake-ups', { budget: { events: 6, kills: 2, lostWakeUps: 2 }, scan: true }],
   ['workers taken for dead that run on', { budget: { events: 6, falseDeaths: 2, handOvers: 1 }, scan: true }],
   ['Redis flushed', { budget: { events: 6, flushes: 3, handOvers: 2 }, scan: true }],
+  ['claims that the database lost', { budget: { events: 6, lostClaims: 3, kills: 1 }, scan: true }],
   ['drains', { budget: { events: 6, drains: 2, handOvers: 1 } }],
   ['requests whose outcome is lost', { budget: { events: 6, handOvers: 2 }, faultRate: 0.15, scan: true }],
   [
@@ -58,6 +44,7 @@ describe('the lane protocol, two workers, any order of what happens', TIMEOUT, (
 });
 
 const moved = { events: 6, handOvers: 3 };
+const lost = { events: 20, lostClaims: 15, handOvers: 4, flushes: 8, falseDeaths: 2 };
 const unsound: readonly [string, Broken, Omit<Setting, 'broken'>][] = [
   ['dirty cleared late, no look', { dirtyLate: true, noLook: true }, { budget: { events: 6 } }],
   ['no look after a release', { noLook: true }, { budget: moved }],
@@ -65,6 +52,7 @@ const unsound: readonly [string, Broken, Omit<Setting, 'broken'>][] = [
   ['a busy lane dropped, no look', { dropOnBusy: true, noLook: true }, { budget: moved }],
   ['the owner not told', { noReact: true }, { budget: moved }],
   ['a stop that names the lane', { stopNamesLane: true }, { budget: { events: 8, stops: 4 } }],
+  ['a fence without its turn id', { fenceOnly: true }, { budget: lost, scan: true }],
   ['no scan after a crash', {}, { budget: { events: 6, kills: 2, lostWakeUps: 2 } }],
 ];
 

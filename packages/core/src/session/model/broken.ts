@@ -19,6 +19,8 @@ export interface Broken {
   readonly noReact?: boolean;
   /** A stop names the lane: it ends whatever runs there when it arrives. */
   readonly stopNamesLane?: boolean;
+  /** Writes are let in by the fence's number alone. */
+  readonly fenceOnly?: boolean;
 }
 
 /** The scheduler, and a view of the entries that it gave out. */

@@ -11,6 +11,8 @@ import type {
   ReadyLane,
   RunningTurn,
 } from '../../ports/lane.ts';
+import { verdictOf } from '../../recovery/lost-turns.ts';
+import { RECOVERY_DEFAULTS } from '../../recovery/strikes.ts';
 import type { Interleaver } from './interleaver.ts';
 
 export interface EventRow {
@@ -25,8 +27,15 @@ interface LaneRow {
   readonly lane: LaneRef;
   fence: number;
   seq: number;
-  turn: { readonly turnId: TurnId; readonly bootId: BootId; readonly events: readonly EventRow[] } | null;
+  turn: {
+    readonly turnId: TurnId;
+    readonly bootId: BootId;
+    readonly events: readonly EventRow[];
+    readonly isResume: boolean;
+  } | null;
   resumeOf: readonly EventRow[] | null;
+  /** Automatic resumes in a row. */
+  strikes: number;
 }
 
 /** What the checks look at: effects in the order in which they happened. */
@@ -34,6 +43,8 @@ export interface Effect {
   readonly turnId: TurnId;
   readonly ord: number;
   readonly laneId: LaneId;
+  /** The turn that ran by the row. */
+  readonly ranAs: TurnId;
 }
 
 /** The lane's rows in memory, by the rules of the lane protocol: each request has its effect at one moment. */
@@ -44,6 +55,10 @@ export class MemoryLanes {
   readonly resumes: TurnId[] = [];
   /** Probability that a lane's row is held by somebody else when it is claimed. */
   skipRate = 0;
+  /** Broken on purpose: writes are let in by the fence's number alone. */
+  fenceOnly = false;
+  /** Suspensions, with the crashes in a row that led to each. */
+  readonly suspensions: number[] = [];
   readonly #lanes = new Map<LaneId, LaneRow>();
   readonly #done = new Set<TurnId>();
   readonly #steps: Interleaver;
@@ -83,14 +98,43 @@ export class MemoryLanes {
     const woken: LaneRef[] = [];
     for (const row of this.#lanes.values()) {
       if (row.turn === null || ['live', 'leaving'].includes(this.workers.get(row.turn.bootId) ?? 'gone')) continue;
-      row.fence++;
-      this.resumes.push(row.turn.turnId);
-      row.resumeOf = row.turn.events;
-      for (const event of row.turn.events) event.state = 'resuming';
-      row.turn = null;
+      this.#interrupt(row, row.turn);
       woken.push(row.lane);
     }
     return woken;
+  }
+
+  /** By the rules that the coordinator follows. */
+  #interrupt(row: LaneRow, turn: NonNullable<LaneRow['turn']>): void {
+    const { outcome, resumes } = verdictOf({
+      ...{
+        lane: row.lane,
+        turnId: turn.turnId,
+        crashed: this.workers.get(turn.bootId) !== 'gone',
+        resumes: row.strikes,
+      },
+      ...{ lostForMs: 3_000, ageMs: 3_000, suspended: false, resumePending: null, isMachine: false },
+      ...{ failures: 0, steps: 0, lastStep: null, limits: RECOVERY_DEFAULTS },
+    });
+    if (outcome === 'suspended') this.suspensions.push(row.strikes + 1);
+    if (outcome === 'resume') this.resumes.push(turn.turnId);
+    row.fence++;
+    row.strikes = resumes;
+    row.turn = null;
+    const owed = outcome === 'resume' || (outcome === 'requeued' && turn.isResume);
+    if (owed) row.resumeOf = turn.events;
+    for (const event of turn.events) event.state = owed ? 'resuming' : outcome === 'requeued' ? 'queued' : 'discarded';
+  }
+
+  /** A claim that its database did not keep: a crash before it was flushed, a failover. Numbers repeat, turn ids never. */
+  loseClaim(lane: LaneRef): void {
+    const row = this.#laneOf(lane);
+    if (row.turn === null) return;
+    const { events, isResume } = row.turn;
+    row.fence--;
+    row.turn = null;
+    if (isResume) row.resumeOf = events;
+    for (const event of events) event.state = isResume ? 'resuming' : 'queued';
   }
 
   /** The turn of a lane, for a signal that names the lane instead of the turn. */
@@ -111,7 +155,9 @@ export class MemoryLanes {
       items.map(({ lane, fence }) => {
         const row = this.#guard(lane, fence);
         if (row?.turn === null || row?.turn === undefined) return false;
-        for (const event of row.turn.events) event.state = 'queued';
+        const { events, isResume } = row.turn;
+        if (isResume) row.resumeOf = events;
+        for (const event of events) event.state = isResume ? 'resuming' : 'queued';
         row.fence++;
         row.turn = null;
         return true;
@@ -163,10 +209,11 @@ export class MemoryLanes {
     const queued = this.events.find((event) => event.lane.laneId === lane.laneId && event.state === 'queued');
     const events = row.resumeOf ?? (queued === undefined ? [] : [queued]);
     if (events.length === 0) return { result: 'empty' };
+    const isResume = row.resumeOf !== null;
     row.resumeOf = null;
     row.fence++;
     row.seq++;
-    row.turn = { turnId, bootId, events };
+    row.turn = { turnId, bootId, events, isResume };
     return this.#claimedTurn(row, row.turn);
   }
 
@@ -192,19 +239,20 @@ export class MemoryLanes {
       return again ? { result: 'again', more: this.#hasWork(this.#laneOf(lane)), ...stored } : { result: 'stale' };
     }
     for (const event of row.turn.events) {
-      this.effects.push({ turnId: fence.turnId, ord: event.ord, laneId: lane.laneId });
+      this.effects.push({ turnId: fence.turnId, ord: event.ord, laneId: lane.laneId, ranAs: row.turn.turnId });
       event.state = 'ended';
       event.attempts++;
     }
     this.#done.add(fence.turnId);
     row.turn = null;
+    row.strikes = 0;
     row.seq++;
     return { result: 'ok', more: this.#hasWork(row), ...stored };
   }
 
   #guard(lane: LaneRef, { fence, turnId }: Fence): LaneRow | null {
     const row = this.#laneOf(lane);
-    return String(row.fence) === fence && row.turn?.turnId === turnId ? row : null;
+    return String(row.fence) === fence && (this.fenceOnly || row.turn?.turnId === turnId) ? row : null;
   }
 
   #hasWork(row: LaneRow): boolean {
@@ -216,7 +264,7 @@ export class MemoryLanes {
   #laneOf(lane: LaneRef): LaneRow {
     let row = this.#lanes.get(lane.laneId);
     if (row === undefined) {
-      row = { lane, fence: 0, seq: 0, turn: null, resumeOf: null };
+      row = { lane, fence: 0, seq: 0, turn: null, resumeOf: null, strikes: 0 };
       this.#lanes.set(lane.laneId, row);
     }
     return row;

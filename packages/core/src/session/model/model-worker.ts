@@ -1,7 +1,7 @@
 import type { Clock, Ids } from '../../clock.ts';
 import type { BootId } from '../../ids.ts';
 import type { LiveStream, WakeUp } from '../../ports/signals.ts';
-import { silentLogger } from '../../testing/index.ts';
+import { silentLogger } from '../../testing/telemetry.ts';
 import { TurnKeeper } from '../keep-turns.ts';
 import { LaneBatches } from '../lane-batches.ts';
 import { LaneRunner } from '../run-lane.ts';

@@ -1,6 +1,7 @@
 import type { BootId, LaneRef, TurnId } from '../../ids.ts';
 import type { WakeUp } from '../../ports/signals.ts';
-import { SeededIds, VirtualClock } from '../../testing/index.ts';
+import { SeededIds } from '../../testing/seeded-ids.ts';
+import { VirtualClock } from '../../testing/virtual-clock.ts';
 import type { Broken } from './broken.ts';
 import { Interleaver } from './interleaver.ts';
 import { laneRef, MemoryLanes } from './memory-lanes.ts';
@@ -17,6 +18,10 @@ export interface Budget {
   readonly stops?: number;
   readonly lostWakeUps?: number;
   readonly drains?: number;
+  /** Claims that their database did not keep. */
+  readonly lostClaims?: number;
+  /** A minute passes at once, for everybody. */
+  readonly clockJumps?: number;
 }
 
 export interface WorldOptions {
@@ -61,6 +66,7 @@ export class World {
     this.lanes = new MemoryLanes(this.#steps, this.#ids);
     this.#steps.faultRate = options.faultRate ?? 0;
     this.lanes.skipRate = options.skipRate ?? 0;
+    this.lanes.fenceOnly = options.broken?.fenceOnly ?? false;
     this.#left = new Map(Object.entries(options.budget) as [Happening, number][]);
     this.#boot();
     this.#boot();
@@ -111,6 +117,11 @@ export class World {
   readonly #acts: Readonly<Record<Happening, () => void>> = {
     events: () => this.#accept(),
     lostWakeUps: () => undefined,
+    lostClaims: () => {
+      const lane = this.#steps.pick(LANES.filter((each) => this.lanes.currentTurn(each) !== null));
+      if (lane !== undefined) this.lanes.loseClaim(lane);
+    },
+    clockJumps: () => void this.#clock.advance(60_000),
     flushes: () => {
       this.#locks.flush();
       this.#wakeUps.length = 0;
