@@ -6,12 +6,10 @@ export {
   TOKEN_RANDOM_BYTES,
 } from './access/api-token.ts';
 export { KEY_PRESETS, SCOPES, type Scope, scopesOf } from './access/scopes.ts';
-export { type MessagePart, messageParts } from './attachments/message-parts.ts';
+export { messageParts } from './attachments/message-parts.ts';
 export { ATTACHMENTS_MAX, type NamedAttachments, namedAttachments } from './attachments/named-attachments.ts';
 export {
-  attachmentOf,
   type Digest,
-  type ReceivedUpload,
   ReceiveUpload,
   type Upload,
 } from './attachments/receive-upload.ts';
@@ -87,9 +85,7 @@ export { webChatSource } from './keys/web-chat-source.ts';
 export { canonicalWhatsapp, normalizeWhatsapp, whatsappJid } from './keys/whatsapp.ts';
 export { decodeCursor, encodeCursor } from './paging/cursor.ts';
 export {
-  ATTACHMENT_CHUNK_BYTES,
   ATTACHMENT_KINDS,
-  type Attachment,
   type AttachmentBytes,
   type AttachmentKind,
   type AttachmentPiece,

@@ -45,6 +45,6 @@ export function resumeBlocker(lane: ResumeCandidate): ResumeBlocker | null {
 }
 
 /** True for an age within the window, the window included; 0 = always, an unknown age is fresh. */
-export function isFresh(ageMs: number | null, windowMs: number): boolean {
+function isFresh(ageMs: number | null, windowMs: number): boolean {
   return windowMs === 0 || ageMs === null || ageMs <= windowMs;
 }
