@@ -45,7 +45,7 @@ export async function interruptLostTurns(
  *  else ─► one automatic resume, counted before it can start
  * ```
  */
-function verdictOf(lost: LostTurn): TurnVerdict {
+export function verdictOf(lost: LostTurn): TurnVerdict {
   const decision = decideInterrupted(markedTurn(lost));
   const same = { lost, pending: null, resumes: lost.resumes, suspend: lost.suspended, owesReply: false, notice: null };
   if (decision.obligation?.kind === 'answer') {
