@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- [--smoke | --quick] [--only throughput|control] [--json FILE]`: messages a second, end to end, through
+ * `npm run bench -- [--smoke | --quick] [--only throughput|control|streams] [--json FILE]`: messages a second, end to end, through
  * HTTP and for the queue layer alone, the two in turn within one run, medians with the least and the most of each; and how
- * soon a command to a conversation takes effect when it is given to another node.
+ * soon a command to a conversation takes effect when it is given to another node; and what many open sockets cost and wait.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -10,6 +10,7 @@ import { type ControlFigures, measureControl } from './control-load.ts';
 import { type Figures, type Ground, openGround } from './ground.ts';
 import { httpLoad } from './http-load.ts';
 import { openLayerLoad } from './layer-load.ts';
+import { measureStreams, type StreamFigures } from './stream-load.ts';
 
 const SHAPES = [
   { lanes: 1_000, perLane: 20 },
@@ -35,10 +36,14 @@ const rounds = flags.smoke === true ? 1 : flags.quick === true ? 3 : 5;
 
 const controls = flags.smoke === true ? 20 : flags.quick === true ? 100 : 500;
 
-if (!['', 'throughput', 'control'].includes(flags.only)) throw new Error('--only knows throughput and control');
+const streamLoad = flags.smoke === true ? { sockets: 100, turns: 40 } : { sockets: 5_000, turns: rounds * 400 };
+
+const PART_OF = { throughput, control, streams };
+if (flags.only !== '' && !(flags.only in PART_OF)) throw new Error(`--only knows ${Object.keys(PART_OF).join(', ')}`);
 const parts: Record<string, unknown> = {};
-if (flags.only !== 'control') parts['throughput'] = await throughput();
-if (flags.only !== 'throughput') parts['control'] = await control();
+for (const [name, measure] of Object.entries(PART_OF)) {
+  if (flags.only === '' || flags.only === name) parts[name] = await measure();
+}
 if (flags.json !== undefined) {
   await mkdir(dirname(flags.json), { recursive: true });
   await writeFile(flags.json, `${JSON.stringify({ at: new Date().toISOString(), ...parts }, null, 2)}\n`);
@@ -59,6 +64,20 @@ async function control(): Promise<readonly ControlFigures[]> {
   const head = [
     '| command at the other node | bus | samples | p50, ms | p99, ms | most, ms |',
     '|---|---|---|---|---|---|',
+  ];
+  process.stdout.write(`${[...head, ...lines].join('\n')}\n`);
+  return figures;
+}
+
+async function streams(): Promise<readonly StreamFigures[]> {
+  const figures = await measureStreams(streamLoad);
+  const lines = figures.map(
+    ({ readers, sockets, turns, ingressMegabytes, ...times }) =>
+      `| ${readers} | ${sockets} | ${turns} | ${ingressMegabytes} | ${[times.accepted, times.firstToken, times.laterTokens].map((pair) => pair.join(' / ')).join(' | ')} |`,
+  );
+  const head = [
+    '| readers | sockets | turns | ingress, MB | message → ack, p50 / p99 ms | first word, model → socket | later words |',
+    '|---|---|---|---|---|---|---|',
   ];
   process.stdout.write(`${[...head, ...lines].join('\n')}\n`);
   return figures;
