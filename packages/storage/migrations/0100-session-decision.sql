@@ -12,6 +12,7 @@ begin
   new.session_state := 0;
   return new;
 end $f$;
+revoke all on function tk.new_session_is_active from public;
 create trigger new_session_is_active before update of session_id on tk.lanes
   for each row when (old.session_id is distinct from new.session_id and old.session_state <> 0) execute function tk.new_session_is_active();
 

@@ -1,4 +1,4 @@
-import type { OpenAccount } from '@turnkeeper/channels';
+import type { HttpSender, OpenAccount } from '@turnkeeper/channels';
 import {
   type AccountConfig,
   type AccountId,
@@ -38,7 +38,11 @@ function scene({ read = async () => config, open = async () => account() }: Give
 }
 
 function account(canSend = true): OpenAccount {
-  const egress = canSend ? { send: async () => delivered } : null;
+  const send = async (_reply: unknown, { http }: { readonly http: HttpSender }) => {
+    await http.send({ url: 'https://example.com', headers: {}, body: '', timeoutMs: 1 });
+    return delivered;
+  };
+  const egress = canSend ? { send } : null;
   return { ingress: {}, egress } as unknown as OpenAccount;
 }
 
