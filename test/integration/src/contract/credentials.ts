@@ -21,6 +21,9 @@ export function refusalOf({ security }: Contract, { worth }: Credential): Expect
   if (security.length === 0) return null;
   const schemes = security.flatMap((way) => Object.entries(way));
   const scopes = schemes.find(([scheme]) => scheme === worth.scheme)?.[1];
+  // a visitor is known to the tenant's door, and may do little there
+  const isVisitorOfTenant = worth.scheme === 'clientToken' && schemes.some(([scheme]) => scheme === 'tenantKey');
+  if (scopes === undefined && isVisitorOfTenant) return { status: 403, code: 'scope_missing' };
   if (scopes === undefined) return { status: 401, code: 'unauthenticated' };
   if (worth.refusal !== undefined) return worth.refusal;
   const has = scopes.every((scope) => worth.scopes?.includes(scope as Scope));
@@ -49,6 +52,7 @@ export async function allCredentials(cluster: Cluster, tenant: string, owner: st
   const spent = (code: string, status = 401) => ({ scheme: 'tenantKey', refusal: { status, code } });
   const expired = await put('expired', { preset: 'owner', expiresAt: '2020-01-01T00:00:00.000Z' });
   const revoked = await put('revoked', { preset: 'owner', revoked: true });
+  const token = await clientToken(cluster, owner);
   return [
     { kind: 'nothing', headers: {}, worth: unauthenticated },
     { kind: 'no bearer', headers: { authorization: 'Basic dGs6' }, worth: unauthenticated },
@@ -63,9 +67,18 @@ export async function allCredentials(cluster: Cluster, tenant: string, owner: st
       headers: bearer(await suspended(cluster)),
       worth: spent('tenant_suspended', 403),
     },
+    { kind: 'a client token', headers: bearer(token), worth: { scheme: 'clientToken', scopes: [] } },
+    { kind: 'a client token that was changed', headers: bearer(`${token.slice(0, -4)}AAAA`), worth: unauthenticated },
     { kind: 'an operator key', headers: bearer(cluster.operatorKey), worth: { scheme: 'operatorKey', scopes: [] } },
     ...presets,
   ];
+}
+
+async function clientToken(cluster: Cluster, key: string): Promise<string> {
+  const agentId = (await cluster.api('/v1/accounts', { key })).json.data[0].agentId;
+  const { status, json, text } = await cluster.api('/v1/client-tokens', { key, body: { sub: 'visitor', agentId } });
+  if (status >= 300) throw new Error(`client token: ${status} ${text}`);
+  return json.token;
 }
 
 async function suspended(cluster: Cluster): Promise<string> {

@@ -20,7 +20,10 @@ export async function buildStage(cluster: Cluster, tenant = `stage-${randomBytes
   const key = await cluster.putTenant({
     name: tenant,
     agents: [{ name: names.agent, runtime: 'echo' }],
-    accounts: [{ name: names.account, agent: names.agent, ...HOOK }],
+    accounts: [
+      { name: names.account, agent: names.agent, ...HOOK },
+      { name: `chat-${tenant}`, agent: names.agent, channel: 'webchat' },
+    ],
   });
   const sessionKey = `talk-${tenant}`;
   const sent = await cluster.api('/v1/messages', { key, body: { agentId: names.agent, sessionKey, text: 'hi' } });
