@@ -77,12 +77,13 @@ test('comes back when it was told to, after stream.closing', async () => {
   expect(await reading).toMatchObject({ ids: ['2'] });
 });
 
-test('of a run ends with the run, and says nothing twice though it has no cursor', async () => {
+test('of a run ends when all of its end is told, and says nothing twice though it has no cursor', async () => {
   const server = testServer([
     sse([open(), message('3', 'q'), message('4', 'a')], 'breaks'),
-    sse([open(), message('4', 'a'), settled, message('5', 'never read')]),
+    sse([open(), message('4', 'a'), settled, message('5', 'b')]),
   ]);
-  expect(await read(client(server).runs.stream('run_1'))).toEqual({ ids: ['3', '4'], thrown: undefined });
+  expect(await read(client(server).runs.stream('run_1'))).toEqual({ ids: ['3', '4', '5'], thrown: undefined });
+  expect(server.asked).toHaveLength(2);
 });
 
 test('of a message that is sent is resumed by the same message with the same key', async () => {

@@ -16,8 +16,8 @@ export interface Source {
   readonly call: Call;
   /** Begins behind it; none: from now on. */
   readonly after?: string | number | undefined;
-  /** Whether nothing comes after this event. */
-  readonly isLast?: (event: StreamEvent) => boolean;
+  /** Whether what is streamed has ended: the node then says what belongs to its end, and ends its answer. */
+  readonly isOver?: (event: StreamEvent) => boolean;
 }
 
 const GIVE_UP_MS_DEFAULT = 300_000;
@@ -43,6 +43,7 @@ export async function* follow(
 ): AsyncGenerator<StreamEvent, void, undefined> {
   const patience = new Patience({ signal, timeoutMs });
   const told = new Told(source.after);
+  let isOver = false;
   let failures = 0;
   let servedMs = Date.now();
   try {
@@ -53,10 +54,10 @@ export async function* follow(
           failures = 0;
           servedMs = Date.now();
           if (event.type === 'stream.closing') pauseMs = event.data.reconnectAfterMs;
-          if (!told.isNew(event)) continue;
-          yield event;
-          if (source.isLast?.(event) === true) return;
+          isOver ||= source.isOver?.(event) === true;
+          if (told.isNew(event)) yield event;
         }
+        if (isOver && pauseMs === undefined) return;
       } catch (error) {
         if (!isPassing(error) || Date.now() - servedMs > giveUpAfterMs) throw error;
         pauseMs = error instanceof ApiError ? backoffMs(1, error.retryAfterMs) : undefined;

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Cluster, startCluster } from '@turnkeeper/test-harness';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { ChatClient } from './chat-client.fixture.ts';
 
 interface SentFrame {
@@ -10,6 +10,12 @@ interface SentFrame {
   readonly room?: string;
   readonly clientId?: string;
   readonly t?: number;
+  readonly uploads?: readonly { readonly id: string; readonly name: string; readonly mime: string }[];
+}
+
+interface Visitor {
+  readonly client: ChatClient;
+  readonly token: string;
 }
 
 interface Fixture {
@@ -29,12 +35,26 @@ beforeAll(async () => {
 afterAll(() => cluster[Symbol.asyncDispose]());
 
 /** One tenant per fixture: they use the same rooms and ids. */
-async function connect({ name, context }: Fixture): Promise<ChatClient> {
+async function connect({ name, context }: Fixture): Promise<Visitor> {
   const tenant = { name: `t-${name}`, agents: [{ name: 'main', runtime: 'echo' }] };
   const key = await cluster.putTenant({ ...tenant, accounts: [{ name: 'site', agent: 'main', channel: 'webchat' }] });
   const body = { ...context.sessionToken, rooms: ['room-5'] };
   const { json } = await cluster.api('/v1/client-tokens', { body, key });
-  return ChatClient.connect(cluster.ingress[0]?.url ?? '', { token: json.token });
+  return { client: await ChatClient.connect(cluster.ingress[0]?.url ?? '', { token: json.token }), token: json.token };
+}
+
+/** The frame with the ids that its uploads get here. */
+async function withUploads(frame: SentFrame, token: string): Promise<SentFrame> {
+  if (frame.uploads === undefined) return frame;
+  const uploads = frame.uploads.map(async (upload) => {
+    const answer = await fetch(`${cluster.ingress[0]?.url}/v1/uploads?name=${upload.name}`, {
+      ...{ method: 'POST', body: `bytes of ${upload.id}` },
+      headers: { authorization: `Bearer ${token}`, 'content-type': upload.mime },
+    });
+    const { attachmentId } = (await answer.json()) as { attachmentId: string };
+    return { ...upload, id: attachmentId };
+  });
+  return { ...frame, uploads: await Promise.all(uploads) };
 }
 
 /** Waits for what the socket says to a frame, in the fixture's words. */
@@ -54,9 +74,10 @@ async function outcomeOf(client: ChatClient, frame: SentFrame): Promise<string> 
 
 describe('over a socket', () => {
   test.each(fixtures)('$name', async (fixture) => {
-    using client = await connect(fixture);
+    const { client, token } = await connect(fixture);
+    onTestFinished(() => client[Symbol.dispose]());
     const outcomes: string[] = [];
-    for (const { json } of fixture.deliveries) outcomes.push(await outcomeOf(client, json));
+    for (const { json } of fixture.deliveries) outcomes.push(await outcomeOf(client, await withUploads(json, token)));
     expect(outcomes).toEqual(fixture.expect.outcomes);
     const isSaid = (text: string) => (data?: Readonly<Record<string, unknown>>) =>
       data?.['role'] === 'user' && data['text'] === text;

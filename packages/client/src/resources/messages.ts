@@ -29,6 +29,6 @@ export class Messages {
   ): AsyncGenerator<StreamEvent, void, undefined> {
     // the same call with the same key is the same run, so this is also how it is resumed
     const call = { method: 'POST', path: PATH, query: { stream: true }, body: message, idempotencyKey } as const;
-    return follow(this.#transport, { call, isLast: isSettled }, options);
+    return follow(this.#transport, { call, isOver: isSettled }, options);
   }
 }

@@ -53,7 +53,7 @@ export class Runs {
   /** The events of a run from now on, until it has ended. */
   stream(runId: string, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
     const call = { method: 'GET', path: pathOf(runId, '/events') } as const;
-    return follow(this.#transport, { call, isLast: isSettled }, options);
+    return follow(this.#transport, { call, isOver: isSettled }, options);
   }
 
   /** What happened to a message, step by step. Takes a `run_…` or `evt_…`. */
@@ -62,7 +62,7 @@ export class Runs {
   }
 }
 
-/** Nothing comes after it in the stream of a run. */
+/** Only what belongs to the same transaction comes after it in the stream of a run. */
 export function isSettled({ type }: StreamEvent): boolean {
   return type === 'run.settled';
 }

@@ -16,6 +16,9 @@ import { VISITORS } from './visitors.ts';
 
 const { TenantSchema } = configuration;
 
+/** Of what a message names. */
+const FILE_ERRORS = ['upload_incomplete', 'file_count_exceeded', 'total_bytes_exceeded'] as const;
+
 const TENANTS: readonly Operation[] = [
   {
     method: 'get',
@@ -120,9 +123,7 @@ const MESSAGES: readonly Operation[] = [
       'lane_full',
       'tenant_queue_full',
       'too_many_streams',
-      'upload_incomplete',
-      'file_count_exceeded',
-      'total_bytes_exceeded',
+      ...FILE_ERRORS,
     ],
   },
   {
@@ -307,7 +308,15 @@ const CONTROL: readonly Operation[] = [
     body: sessions.OutboundRequestSchema,
     answers: { 202: sessions.OutboundAnswerSchema },
     idempotent: true,
-    errors: [...SESSION_ERRORS, 'account_not_found', 'agent_mismatch', 'idempotency_mismatch', 'gone', 'lane_full'],
+    errors: [
+      ...SESSION_ERRORS,
+      'account_not_found',
+      'agent_mismatch',
+      'idempotency_mismatch',
+      'gone',
+      'lane_full',
+      ...FILE_ERRORS,
+    ],
   },
   {
     method: 'post',
