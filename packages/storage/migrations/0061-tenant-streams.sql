@@ -1,4 +1,4 @@
--- What the stream of a tenant is built from: which of its lanes changed since a moment (decision 0008). A lane's row must
+-- What the stream of a tenant is built from: which of its lanes changed since a moment (decision 0009). A lane's row must
 -- not carry that moment under an index: claims and commits would no longer be HOT.
 
 create index turns_ended on tk.turns (tenant_id, ended_at);

@@ -67,11 +67,17 @@ export class SessionStreams {
     try {
       const [head] = await reads.heads([lane]);
       const close = () => follower.close();
-      return { close, begin: (after) => this.#begin({ lane, sink, follower, head: head ?? null }, after) };
+      const joined = { lane, sink, follower, head: head ?? null };
+      return { close, begin: (after) => this.#begin(joined, after).catch((error: unknown) => this.#fail(error, lane)) };
     } catch (error) {
       follower.close();
       throw error;
     }
+  }
+
+  #fail(error: unknown, { tenantId, laneId }: LaneRef): never {
+    this.#options.logger.failed(error, { tenantId, laneId }, 'a stream ends: what it replays could not be read');
+    throw error;
   }
 
   async #begin(

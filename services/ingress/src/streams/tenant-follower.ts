@@ -47,7 +47,7 @@ const POLL_MS = 2_000;
 const OVERLAP_MICROS = 8_000_000;
 
 /**
- * One reader of all lanes of a tenant (decision 0008). As in a `LaneFollower`, durable events come from rows alone, each
+ * One reader of all lanes of a tenant (decision 0009). As in a `LaneFollower`, durable events come from rows alone, each
  * lane's in order and once; live events only name lanes to be read.
  *
  * ```

@@ -46,7 +46,15 @@ export class TenantStreams {
         sink.say('stream.replayed', { replayedTo: null, pending: [] });
         await follower.goOn();
       };
-      return { begin, close: () => follower.close() };
+      const fail = (error: unknown) => {
+        this.#options.logger.failed(
+          error,
+          { tenantId },
+          'a stream of a tenant ends: what it replays could not be read',
+        );
+        throw error;
+      };
+      return { begin: (after) => begin(after).catch(fail), close: () => follower.close() };
     } catch (error) {
       follower.close();
       throw error;
