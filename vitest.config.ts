@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './scripts/longest-first.ts';
 
 const globalSetup = './test/harness/src/global-setup.ts';
 const adapterTests = 'packages/*/src/**/*.{pg,redis,nats}.test.ts';
@@ -9,6 +10,7 @@ const adapterTests = 'packages/*/src/**/*.{pg,redis,nats}.test.ts';
  */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {

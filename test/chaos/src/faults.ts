@@ -59,19 +59,33 @@ async function terminateAndRestart(node: NodeProcess | undefined): Promise<void>
   await node.restart();
 }
 
+/** Stopped with fewer, a worker may have nothing to commit when it wakes. */
+const TURNS_IN_FLIGHT = 3;
+
 /** The worker sleeps past its lease with turns in flight, is declared dead, and wakes into a world that has gone on. */
 async function pauseWorker(stage: Stage): Promise<void> {
   const worker = stage.cluster.workers[0];
   if (worker === undefined) throw new Error('no worker');
   await sleep(1_500);
   const refusedBefore = await staleFences(stage);
+  await until('it runs turns', async () => (await runningTurns(worker)) >= TURNS_IN_FLIGHT, 15_000);
   worker.signal('SIGSTOP');
-  await sleep(15_000);
-  worker.signal('SIGCONT');
-  // dead is final: it must find its row and leave
-  await until('the woken worker ends itself', () => !worker.alive, 15_000);
-  await until('its late commits are counted', async () => (await staleFences(stage)) > refusedBefore, 15_000);
-  await worker.restart();
+  try {
+    await sleep(15_000);
+    worker.signal('SIGCONT');
+    // dead is final: it must find its row and leave
+    await until('the woken worker ends itself', () => !worker.alive, 15_000);
+    await until('its late commits are counted', async () => (await staleFences(stage)) > refusedBefore, 15_000);
+  } finally {
+    // what comes next needs it, whatever became of this
+    if (worker.alive) worker.signal('SIGKILL');
+    await worker.exited;
+    await worker.restart();
+  }
+}
+
+async function runningTurns(worker: NodeProcess): Promise<number> {
+  return Number(/^turnkeeper_turns_running(?:\{[^}]*\})? (\d+)$/m.exec(await metricsOf(worker))?.[1] ?? 0);
 }
 
 /** `turnkeeper_stale_fence_total` over the coordinators: the leader counts what was refused to processes that are gone. */
