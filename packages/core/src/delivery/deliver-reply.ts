@@ -7,7 +7,7 @@ import type { ClaimedTurn, CommitRequest } from '../ports/lane.ts';
 import type { Counter, CrashPoints, Histogram, Logger } from '../ports/runtime.ts';
 import type { LiveStream } from '../ports/signals.ts';
 import type { Lease } from '../session/lease.ts';
-import type { CommittedResult, Replies } from '../session/run-lane.ts';
+import type { CommittedResult, Replies } from '../session/run-lane-options.ts';
 import { type SendOutcome, settleSend } from './retry.ts';
 
 export interface ReplyDelivererOptions {
