@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { startLocalServices } from '@turnkeeper/platform/local-services';
 import { type Cluster, startCluster, startFakePlatform } from '@turnkeeper/test-harness';
 import { type HeldModel, startHeldModel } from './held-model.ts';
+import { percentile } from './percentile.ts';
 
 /** What people do from one node to a turn that another node took, in milliseconds from the request's first byte. */
 export interface ControlFigures {
@@ -178,7 +179,6 @@ async function once(arrived: Map<string, () => void>, key: string): Promise<void
 }
 
 function summary(samples: readonly number[]): Pick<ControlFigures, 'count' | 'p50' | 'p99' | 'most'> {
-  const sorted = samples.toSorted((a, b) => a - b);
-  const at = (share: number) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
-  return { count: sorted.length, p50: at(0.5), p99: at(0.99), most: at(1) };
+  const at = (share: number) => Math.round(percentile(samples, share));
+  return { count: samples.length, p50: at(0.5), p99: at(0.99), most: at(1) };
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startLocalServices } from '@turnkeeper/platform/local-services';
 import { type Cluster, startCluster } from '@turnkeeper/test-harness';
+import { percentile } from './percentile.ts';
 import { RoomSocket, type RoomTimes } from './room-socket.ts';
 import { startStampingModel } from './stamping-model.ts';
 
@@ -130,7 +131,6 @@ async function summaryOf(cluster: Cluster, { accepted, firstToken, laterTokens }
 }
 
 function percentiles(samples: readonly number[]): readonly [number, number] {
-  const sorted = samples.toSorted((a, b) => a - b);
-  const at = (share: number) => Number((sorted[Math.floor(sorted.length * share)] ?? Number.NaN).toFixed(1));
+  const at = (share: number) => Number(percentile(samples, share).toFixed(1));
   return [at(0.5), at(0.99)];
 }
