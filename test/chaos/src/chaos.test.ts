@@ -16,7 +16,7 @@ describe('under load nothing is lost, doubled, reordered or overlapping', () => 
   test.each(faults(false).map((fault) => [fault.name, fault] as const))(
     '%s',
     async (_name, fault) => {
-      const load = { ratePerSecond: 40, seconds: fault.seconds, lanes: 40, delayMs: fault.delayMs ?? 50 };
+      const load = { ratePerSecond: 40, seconds: fault.seconds, lanes: 40, delayMs: 50 };
       const trial = await underLoad(stage, load, () => fault.strike(stage));
       expect(trial).toMatchObject(CLEAN);
       expect(trial.report.answered).toBe(trial.report.sent);

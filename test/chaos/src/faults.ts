@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type NodeProcess, until } from '@turnkeeper/test-harness';
 import { Redis } from 'ioredis';
@@ -7,8 +8,6 @@ export interface Fault {
   readonly name: string;
   /** Shortest load, in seconds, that outlasts it. */
   readonly seconds: number;
-  /** Length of a turn, for faults that must meet some in flight. Default 50 ms. */
-  readonly delayMs?: number;
   /** What must be seen besides a clean verdict; throws when it is not. */
   strike(stage: Stage): Promise<void>;
 }
@@ -20,7 +19,7 @@ export function faults(long: boolean): readonly Fault[] {
     { name: 'kill -9 of a worker', seconds: 8, strike: (stage) => killAndRestart(stage.cluster.workers[0]) },
     { name: 'kill -9 of an ingress', seconds: 8, strike: (stage) => killAndRestart(stage.cluster.ingress[0]) },
     { name: 'kill -9 of the leader', seconds: 8, strike: async (stage) => killAndRestart(await leader(stage)) },
-    { name: 'SIGSTOP of a worker for 15 s', seconds: 22, delayMs: 400, strike: pauseWorker },
+    { name: 'SIGSTOP of a worker for 15 s', seconds: 26, strike: pauseWorker },
     { name: 'SIGTERM of a worker', seconds: 8, strike: (stage) => terminateAndRestart(stage.cluster.workers[1]) },
     { name: 'FLUSHALL', seconds: 6, strike: flushRedis },
     {
@@ -59,23 +58,27 @@ async function terminateAndRestart(node: NodeProcess | undefined): Promise<void>
   await node.restart();
 }
 
-/** Stopped with fewer, a worker may have nothing to commit when it wakes. */
-const TURNS_IN_FLIGHT = 3;
+/** The commit before which the worker stops: by then it is in the middle of the load. */
+const STOPPED_COMMIT = 20;
 
-/** The worker sleeps past its lease with turns in flight, is declared dead, and wakes into a world that has gone on. */
+/**
+ * The worker sleeps past its lease with a commit in its hand, is declared dead, and wakes into a world that has gone on.
+ * It stops itself: stopped from outside, it may find its row dead before anything of it was ready to be committed.
+ */
 async function pauseWorker(stage: Stage): Promise<void> {
   const worker = stage.cluster.workers[0];
   if (worker === undefined) throw new Error('no worker');
-  await sleep(1_500);
   const refusedBefore = await staleFences(stage);
-  await until('it runs turns', async () => (await runningTurns(worker)) >= TURNS_IN_FLIGHT, 15_000);
-  worker.signal('SIGSTOP');
+  worker.signal('SIGTERM');
+  await worker.exited;
+  await worker.restart({ ...stage.cluster.env, TURNKEEPER_CRASH_POINTS: `commit.before:stop:${STOPPED_COMMIT}` });
   try {
+    await until('it has stopped', () => isStopped(worker.pid), 30_000);
     await sleep(15_000);
     worker.signal('SIGCONT');
     // dead is final: it must find its row and leave
     await until('the woken worker ends itself', () => !worker.alive, 15_000);
-    await until('its late commits are counted', async () => (await staleFences(stage)) > refusedBefore, 15_000);
+    await until('its late commit is counted', async () => (await staleFences(stage)) > refusedBefore, 15_000);
   } finally {
     // what comes next needs it, whatever became of this
     if (worker.alive) worker.signal('SIGKILL');
@@ -84,8 +87,10 @@ async function pauseWorker(stage: Stage): Promise<void> {
   }
 }
 
-async function runningTurns(worker: NodeProcess): Promise<number> {
-  return Number(/^turnkeeper_turns_running(?:\{[^}]*\})? (\d+)$/m.exec(await metricsOf(worker))?.[1] ?? 0);
+/** Whether a signal holds the process (`proc_pid_stat`: the state stands behind the name in parentheses). */
+async function isStopped(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
 }
 
 /** `turnkeeper_stale_fence_total` over the coordinators: the leader counts what was refused to processes that are gone. */

@@ -19,7 +19,7 @@ const { values: flags } = parseArgs({
 
 await using stage = await openStage();
 for (const fault of faults(!flags.short).filter(({ name }) => name.includes(flags.only))) {
-  const load = { ratePerSecond: Number(flags.rate), seconds: fault.seconds, lanes: 100, delayMs: fault.delayMs ?? 50 };
+  const load = { ratePerSecond: Number(flags.rate), seconds: fault.seconds, lanes: 100, delayMs: 50 };
   const trial = await underLoad(stage, load, () => fault.strike(stage));
   say(`${fault.name.padEnd(44)} ${verdict(trial)}`);
   if (!isClean(trial)) process.exitCode = 3;
