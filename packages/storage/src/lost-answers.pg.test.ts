@@ -68,6 +68,30 @@ test('claim: the same turn is answered, once claimed', async () => {
   ]);
 });
 
+// a signal that names the stopped turn may arrive as late as it likes: were the id given to another turn, it would end that one
+test.each(['stop', 'reset'] as const)(
+  'claim: the id of a turn that a %s ended is given to no other',
+  async (command) => {
+    const lanesOf = [await laneWith('a', 'b'), await laneWith('a', 'b')] as const;
+    const interrupted = await stage.claim(worker, lanesOf[1]);
+    await stage.lanes.handBack(worker, [{ ...interrupted, hadEffect: true, reason: 'shutdown_timeout' }]);
+    const requests = lanesOf.map(claimOf);
+    await lanes.claim(worker, requests);
+    for (const lane of lanesOf) {
+      await stage.control.control({ lane, sessionId: null, command, newSessionId: freshId(), dedupe: null });
+      await stage.send(lane, 'c');
+    }
+    for (const wait of [false, true]) {
+      expect(await lanes.claim(worker, requests, { wait })).toMatchObject([
+        { result: 'skipped' },
+        { result: 'skipped' },
+      ]);
+    }
+    for (const lane of lanesOf)
+      expect((await stage.claim(worker, lane)).events).toMatchObject([{ body: { text: 'c' } }]);
+  },
+);
+
 test('append and commit: the first try counts as success, with one step and one reply', async () => {
   const lane = await laneWith('a');
   const turn = await stage.claim(worker, lane);

@@ -6,14 +6,8 @@ import { simulateAll } from './threads.ts';
 const RUNS = process.env['CI'] === undefined ? 300 : 20_000;
 const seeds = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
 
-/**
- * Open, and not yet understood: a signal that names a turn stops it although the lane runs it. Either the worlds of the
- * simulation give a turn's id to a second claim after a stop, or the product's claim does so when its answer was lost.
- */
-const OPEN = [11433, 15322].map((seed) => ({ seed, fault: 'a running turn was stopped' }));
-
-it('finds nothing new in the lane protocol, whatever happens in whatever order', async () => {
-  expect(await simulateAll(1, RUNS)).toEqual(OPEN.filter(({ seed }) => seed <= RUNS));
+it('finds nothing in the lane protocol, whatever happens in whatever order', async () => {
+  expect(await simulateAll(1, RUNS)).toEqual([]);
 });
 
 it('finds a planted fault, and its seed shows it again, exactly', async () => {

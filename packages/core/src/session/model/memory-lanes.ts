@@ -61,6 +61,8 @@ export class MemoryLanes {
   readonly suspensions: number[] = [];
   readonly #lanes = new Map<LaneId, LaneRow>();
   readonly #done = new Set<TurnId>();
+  /** Turns that have ended in whatever way: their rows stay. */
+  readonly #over = new Set<TurnId>();
   readonly #steps: Interleaver;
   readonly #ids: Ids;
 
@@ -88,7 +90,7 @@ export class MemoryLanes {
     for (const event of [...(row.turn?.events ?? []), ...(row.resumeOf ?? []), ...(queued ? [queued] : [])]) {
       event.state = 'discarded';
     }
-    row.turn = null;
+    this.#end(row);
     row.resumeOf = null;
     return turnId;
   }
@@ -120,7 +122,7 @@ export class MemoryLanes {
     if (outcome === 'resume') this.resumes.push(turn.turnId);
     row.fence++;
     row.strikes = resumes;
-    row.turn = null;
+    this.#end(row);
     const owed = outcome === 'resume' || (outcome === 'requeued' && turn.isResume);
     if (owed) row.resumeOf = turn.events;
     for (const event of turn.events) event.state = owed ? 'resuming' : outcome === 'requeued' ? 'queued' : 'discarded';
@@ -159,7 +161,7 @@ export class MemoryLanes {
         if (isResume) row.resumeOf = events;
         for (const event of events) event.state = isResume ? 'resuming' : 'queued';
         row.fence++;
-        row.turn = null;
+        this.#end(row);
         return true;
       }),
     );
@@ -209,6 +211,8 @@ export class MemoryLanes {
     const queued = this.events.find((event) => event.lane.laneId === lane.laneId && event.state === 'queued');
     const events = row.resumeOf ?? (queued === undefined ? [] : [queued]);
     if (events.length === 0) return { result: 'empty' };
+    // a late repetition of a claim whose turn has ended meanwhile, by a stop say: an id names one turn
+    if (this.#over.has(turnId)) return { result: 'skipped' };
     const isResume = row.resumeOf !== null;
     row.resumeOf = null;
     row.fence++;
@@ -244,10 +248,15 @@ export class MemoryLanes {
       event.attempts++;
     }
     this.#done.add(fence.turnId);
-    row.turn = null;
+    this.#end(row);
     row.strikes = 0;
     row.seq++;
     return { result: 'ok', more: this.#hasWork(row), ...stored };
+  }
+
+  #end(row: LaneRow): void {
+    if (row.turn !== null) this.#over.add(row.turn.turnId);
+    row.turn = null;
   }
 
   #guard(lane: LaneRef, { fence, turnId }: Fence): LaneRow | null {
