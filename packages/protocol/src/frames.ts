@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { RoomSchema } from './http/client-tokens.ts';
 import { nameText, ReferenceSchema, SessionKeySchema } from './http/fields.ts';
+import { AnswerTextSchema } from './http/inputs.ts';
 import { MessageTextSchema } from './http/messages.ts';
 import { EventIdSchema, STREAM_FILTERS } from './stream.ts';
 
@@ -69,7 +70,7 @@ export const ClientFrameSchema = z.discriminatedUnion('type', [
     resend: z.boolean().optional(),
   }),
   z.strictObject({ type: z.literal('stop'), room: RoomSchema }),
-  z.strictObject({ type: z.literal('input.answer'), inputId: z.string().max(64), text: MessageTextSchema }),
+  z.strictObject({ type: z.literal('input.answer'), inputId: z.string().max(64), text: AnswerTextSchema }),
   z.strictObject({ type: z.literal('seen'), room: RoomSchema, seq: z.int().nonnegative() }),
   z.strictObject({ type: z.literal('typing'), room: RoomSchema, active: z.boolean().optional() }),
   z.strictObject({ type: z.literal('ping'), t: z.number().optional() }),

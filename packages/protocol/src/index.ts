@@ -14,7 +14,6 @@ export {
 } from './bus.ts';
 export { HTTP_ERRORS, RUN_ERRORS } from './errors.ts';
 export { errorsPage } from './errors-page.ts';
-export { type UploadAnswer, UploadQuerySchema } from './http/attachments.ts';
 export {
   CLOSE_CODES,
   type ClientFrame,
@@ -25,6 +24,7 @@ export {
   SOCKET_PROTOCOL,
   SocketQuerySchema,
 } from './frames.ts';
+export { type UploadAnswer, UploadQuerySchema } from './http/attachments.ts';
 export {
   CLIENT_TOKEN_SECONDS_MAX,
   ClientClaimsSchema,

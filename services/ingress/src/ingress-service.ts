@@ -41,9 +41,9 @@ export interface IngressServiceParts {
 const LAST_BATCH_MS = 5_000;
 
 /**
- * The life of an ingress. Draining: those who wait are answered with what is so, streams are told to reconnect, requests
- * in flight are finished on their connections, which are then closed; new ones find another node. Nothing that was
- * accepted is lost: a 202 had its commit.
+ * The life of an ingress. Draining: those who wait are answered with what is so, streams are told to reconnect, a few at a
+ * time, and work until then; requests in flight are finished on their connections, which are then closed; new ones find
+ * another node. Nothing that was accepted is lost: a 202 had its commit.
  */
 export class IngressService implements Service {
   readonly #parts: IngressServiceParts;
@@ -74,10 +74,10 @@ export class IngressService implements Service {
   async drain(signal: AbortSignal): Promise<void> {
     const { listeners, node, openStreams, openSockets, waiters, acceptMessage, clock } = this.#parts;
     await this.#try(() => node.leave(), 'the node could not say that it leaves');
-    openStreams.drain();
+    const streamsEnd = openStreams.drain(signal);
     openSockets.drain();
     waiters.drain();
-    await closeGently(listeners[0].app, clock, signal);
+    await Promise.all([streamsEnd, closeGently(listeners[0].app, clock, signal)]);
     await acceptMessage.close(LAST_BATCH_MS);
   }
 

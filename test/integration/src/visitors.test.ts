@@ -2,6 +2,7 @@
 import { type Cluster, startCluster } from '@turnkeeper/test-harness';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { ChatClient } from './chat-client.fixture.ts';
 
 const PAGE = 'https://shop.example';
 const KEY = 'a key of the page with at least 32 characters';
@@ -125,6 +126,106 @@ describe('a client token', () => {
     expect(await statusOf(await sign({ sub: 'fay' }, { kid: 'test.other' }))).toBe(401);
     expect(await statusOf(await sign({ sub: 'fay' }, { exp: '2h' }))).toBe(401);
     expect(await statusOf(await sign({}))).toBe(401);
+  });
+});
+
+describe('a page of another origin', () => {
+  const session = encoded('agent:main:webchat:dm:u_ann');
+  const routes = [
+    ['POST', '/v1/uploads?name=a.txt'],
+    ['GET', `/v1/attachments/att_${'0'.repeat(26)}`],
+    ['POST', '/v1/stream-tickets'],
+    ['GET', `/v1/sessions/${session}/events`],
+    ['GET', `/v1/sessions/${session}/history`],
+    ['POST', `/v1/sessions/${session}/stop`],
+  ] as const;
+  const preflight = (path: string, method: string, origin: string) =>
+    fetch(cluster.ingress[0]?.url + path, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': method,
+        'access-control-request-headers': 'authorization,content-type',
+      },
+    });
+
+  test.each(routes)('may ask before %s %s when a web chat names it, and not otherwise', async (method, path) => {
+    const known = await preflight(path, method, PAGE);
+    expect(known.status).toBe(204);
+    expect(known.headers.get('access-control-allow-origin')).toBe(PAGE);
+    expect(known.headers.get('access-control-allow-methods')).toContain(method);
+    expect(known.headers.get('access-control-allow-headers')?.toLowerCase()).toContain('authorization');
+    expect(known.headers.get('access-control-allow-credentials')).toBeNull();
+    const foreign = await preflight(path, method, 'https://evil.example');
+    expect([foreign.status, ((await foreign.json()) as { code: string }).code]).toEqual([403, 'origin_not_allowed']);
+    expect(foreign.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  test('may not ask for what keys alone open', async () => {
+    const answer = await preflight('/v1/messages', 'POST', PAGE);
+    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([404, null]);
+    await answer.body?.cancel();
+  });
+
+  test('uploads, reads what it uploaded, and can read why it is refused; a foreign page does nothing', async () => {
+    const { token } = await tokenOf('nan');
+    const upload = (origin: string) =>
+      fetch(`${cluster.ingress[0]?.url}/v1/uploads?name=a.txt`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, origin, 'content-type': 'text/plain' },
+        body: 'of nan',
+      });
+    const refused = await upload('https://evil.example');
+    expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([403, 'origin_not_allowed']);
+    const own = await upload(PAGE);
+    expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([201, PAGE]);
+    const { attachmentId } = (await own.json()) as { attachmentId: string };
+    const file = await call(`/v1/attachments/${attachmentId}`, { token, headers: { origin: PAGE } });
+    expect([file.status, file.headers.get('access-control-allow-origin')]).toEqual([200, PAGE]);
+    const late = await call(`/v1/attachments/${attachmentId}`, { token: 'tkc_nonsense', headers: { origin: PAGE } });
+    expect([late.status, late.headers.get('access-control-allow-origin')]).toEqual([401, PAGE]);
+  });
+});
+
+describe('a file in a shared room', () => {
+  test('is seen by its visitors once a message that holds it is there, and by nobody else', async () => {
+    const [olga, paul, quin] = await Promise.all([
+      tokenOf('olga', { rooms: ['lobby', 'u_olga'] }),
+      tokenOf('paul', { rooms: ['lobby'] }),
+      tokenOf('quin'),
+    ]);
+    const upload = await fetch(`${cluster.ingress[0]?.url}/v1/uploads?name=plan.txt`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${olga.token}`, 'content-type': 'text/plain' },
+      body: 'the plan',
+    });
+    const { attachmentId } = (await upload.json()) as { attachmentId: string };
+    const seenBy = async ({ token }: { token: string }) =>
+      (await call(`/v1/attachments/${attachmentId}`, { token, node: 1 })).status;
+    const say = async (room: string) => {
+      using socket = await ChatClient.connect(cluster.ingress[0]?.url ?? '', { token: olga.token });
+      const uploads = [{ id: attachmentId }];
+      socket.send({ type: 'message', room, clientId: `in-${room}`, text: 'see', uploads });
+      expect(await socket.answerTo(`in-${room}`)).toMatchObject({ type: 'ack' });
+    };
+    expect(await Promise.all([olga, paul, quin].map(seenBy))).toEqual([200, 404, 404]);
+    await say('u_olga');
+    expect(await Promise.all([olga, paul, quin].map(seenBy))).toEqual([200, 404, 404]);
+    await say('lobby');
+    expect(await Promise.all([olga, paul, quin].map(seenBy))).toEqual([200, 200, 404]);
+  });
+
+  test('of another is no file that a visitor may send', async () => {
+    const [olga, paul] = await Promise.all([tokenOf('olga'), tokenOf('paul')]);
+    const upload = await fetch(`${cluster.ingress[0]?.url}/v1/uploads?name=own.txt`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${olga.token}`, 'content-type': 'text/plain' },
+      body: 'own',
+    });
+    const { attachmentId } = (await upload.json()) as { attachmentId: string };
+    using socket = await ChatClient.connect(cluster.ingress[0]?.url ?? '', { token: paul.token });
+    socket.send({ type: 'message', room: 'u_paul', clientId: 'm', text: 'see', uploads: [{ id: attachmentId }] });
+    expect(await socket.answerTo('m')).toMatchObject({ type: 'nack', code: 'upload_incomplete', retryable: false });
   });
 });
 

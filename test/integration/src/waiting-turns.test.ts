@@ -23,8 +23,9 @@ const send = async (sessionKey: string, text: string): Promise<string> =>
   (await cluster.api('/v1/messages', { body: { sessionKey, text } })).json.runId;
 const runOf = async (runId: string, wait = 0) => (await cluster.api(`/v1/runs/${runId}?wait=${wait}`)).json;
 const waiting = async (runId: string): Promise<string> => {
-  await until('it waits', async () => (await runOf(runId)).status === 'waiting');
-  return (await runOf(runId)).inputId;
+  const run = await runOf(runId, 50);
+  expect(run.status).toBe('waiting');
+  return run.inputId;
 };
 const answer = (inputId: string, text: string) =>
   cluster.api(`/v1/inputs/${inputId}/answer`, {
@@ -36,6 +37,8 @@ test('a run waits, outlives its worker, and goes on with the first answer; what 
   const sessionKey = randomUUID();
   const asked = await send(sessionKey, '[[ask What now?]]');
   const inputId = await waiting(asked);
+  const blank = await answer(inputId, ' \n ');
+  expect([blank.status, blank.json.code]).toEqual([400, 'invalid_field']);
   const behind = await send(sessionKey, 'behind');
   await cluster.workers[0]?.restart();
   expect((await runOf(behind, 1)).status).toBe('queued');
@@ -49,8 +52,10 @@ test('a run waits, outlives its worker, and goes on with the first answer; what 
 });
 
 test('a question that nobody answers expires, and its run ends with that', async () => {
-  const run = await runOf(await send(randomUUID(), '[[ask 200ms What now?]]'), 30);
-  expect(run).toMatchObject({ status: 'error', error: { code: 'input_expired' } });
+  const runId = await send(randomUUID(), '[[ask 200ms What now?]]');
+  // a wait ends at the question; once it is known, within a second
+  await until('it has ended', async () => !['queued', 'running', 'waiting'].includes((await runOf(runId, 5)).status));
+  expect(await runOf(runId)).toMatchObject({ status: 'error', error: { code: 'input_expired' } });
 });
 
 test('a stop withdraws the question', async () => {

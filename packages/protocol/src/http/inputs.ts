@@ -2,8 +2,11 @@
 import { z } from 'zod';
 import { MessageTextSchema } from './messages.ts';
 
+/** An answer says something: a blank one would be lost on who asked. */
+export const AnswerTextSchema = MessageTextSchema.check(z.regex(/\S/, { error: 'an answer says something' }));
+
 /** `POST /v1/inputs/{id}/answer` */
-export const InputAnswerRequestSchema = z.strictObject({ text: MessageTextSchema });
+export const InputAnswerRequestSchema = z.strictObject({ text: AnswerTextSchema });
 
 export const InputAnswerSchema = z.strictObject({ inputId: z.string(), outcome: z.literal('answered') });
 export type InputAnswer = z.infer<typeof InputAnswerSchema>;

@@ -18,6 +18,7 @@ import { checkOrigin } from '../visitors/origins.ts';
 import type { Caller, Principal } from '../visitors/principal.ts';
 import type { StreamTickets } from '../visitors/stream-tickets.ts';
 import type { Visitor } from '../visitors/visitor.ts';
+import { shareWith } from './cross-origin.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -222,13 +223,6 @@ function bearerOf({ headers: { authorization = '' } }: Pick<FastifyRequest, 'hea
 
 function ticketIn(query: unknown): unknown {
   return typeof query === 'object' && query !== null && 'ticket' in query ? query.ticket : undefined;
-}
-
-/** Lets the page read the answer. Nothing is sent without being asked to, such as cookies: only the token counts. */
-function shareWith({ headers: { origin } }: FastifyRequest, reply: FastifyReply): void {
-  if (origin === undefined) return;
-  reply.header('access-control-allow-origin', origin).header('vary', 'Origin');
-  reply.header('access-control-expose-headers', 'Turnkeeper-Request-Id, Retry-After');
 }
 
 function configuredKey({ keyId }: ApiToken, hmac: Uint8Array): KeyRecord {

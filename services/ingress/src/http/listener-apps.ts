@@ -8,6 +8,7 @@ import { type AttachmentParts, registerAttachments } from './attachments.ts';
 import { type ChatPageParts, registerChatPage } from './chat-page.ts';
 import { type ClientTokenParts, registerClientTokens } from './client-tokens.ts';
 import { type OwnConfigParts, ownDoor } from './config-door.ts';
+import { registerCrossOrigin } from './cross-origin.ts';
 import { registerHealth, registerMetrics, registerOpenApi } from './health.ts';
 import { type HookParts, registerHooks } from './hooks.ts';
 import { type InputParts, registerInputs } from './inputs.ts';
@@ -46,6 +47,7 @@ export function createPublicApp(
     AttachmentParts,
 ): FastifyInstance {
   const app = createHttpServer(server);
+  registerCrossOrigin(app, parts);
   registerHealth(app, readiness);
   registerOpenApi(app);
   registerMessages(app, parts);

@@ -162,7 +162,7 @@ export class TestPorts {
     const lane = { ...this.#streamParts(), live, clock, logger, openStreams };
     const { streams, poll } = testRunStreams(lane, metrics);
     this.poll = poll;
-    this.drain = () => openStreams.drain();
+    this.drain = () => void openStreams.drain(AbortSignal.abort());
     this.recheck = () => openStreams.recheck();
     const queued = new QueuedEstimate();
     const acceptMessage = new AcceptMessage({

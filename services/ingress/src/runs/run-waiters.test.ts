@@ -1,4 +1,12 @@
-import { type EventId, type LaneId, type LiveEvent, type RunRecord, StoreError, type TenantId } from '@turnkeeper/core';
+import {
+  type EventId,
+  type InputId,
+  type LaneId,
+  type LiveEvent,
+  type RunRecord,
+  StoreError,
+  type TenantId,
+} from '@turnkeeper/core';
 import { settled, VirtualClock } from '@turnkeeper/core/testing';
 import { describe, expect, it } from 'vitest';
 import { RunWaiters } from './run-waiters.ts';
@@ -20,6 +28,11 @@ const runOf = (runId: string, status: RunRecord['status'] = 'queued'): RunRecord
   createdAt: new Date(0),
   startedAt: null,
   finishedAt: null,
+});
+
+const asking = (runId: string, inputId: string): RunRecord => ({
+  ...runOf(runId, 'waiting'),
+  inputId: inputId as InputId,
 });
 
 const quietLogger = () => {
@@ -66,10 +79,11 @@ function setUp() {
     rows.set(runId, run);
     return waiters.wait(run, ms, signal);
   };
-  const sayEnded = () => {
-    for (const listener of listeners) listener({ type: 'run.settled', at: '', sessionKey: 'k', data: {} });
+  const say = (type: string) => {
+    for (const listener of listeners) listener({ type, at: '', sessionKey: 'k', data: {} });
   };
-  return { clock, rows, reads, listeners, store, failures, waiters, wait, sayEnded };
+  const sayEnded = () => say('run.settled');
+  return { clock, rows, reads, listeners, store, failures, waiters, wait, say, sayEnded };
 }
 
 /** The promise's value if it has one by now. */
@@ -130,6 +144,32 @@ describe('a caller who waits', () => {
     rows.set('a', runOf('a', 'ok'));
     expect(await wait('a', 30_000)).toMatchObject({ status: 'ok' });
     expect(reads).toEqual([]);
+  });
+
+  it('is answered at once when the run asks a person', async () => {
+    const { clock, rows, wait, say } = setUp();
+    const answer = wait('a', 30_000);
+    await clock.advance(1_100);
+    rows.set('a', asking('a', 'inp-1'));
+    say('input.required');
+    await clock.advance(5);
+    expect(await now(answer)).toMatchObject({ status: 'waiting', inputId: 'inp-1' });
+  });
+
+  it('and knows the question already is answered by what becomes of it, within a second in any case', async () => {
+    const { clock, rows, wait, say } = setUp();
+    rows.set('a', asking('a', 'inp-1'));
+    const first = wait('a', 30_000);
+    await clock.advance(900);
+    expect(await now(first)).toBe('waits');
+    await clock.advance(200);
+    expect(await now(first)).toMatchObject({ status: 'waiting' });
+    const next = wait('a', 30_000);
+    await clock.advance(200);
+    rows.set('a', asking('a', 'inp-2'));
+    say('input.required');
+    await clock.advance(5);
+    expect(await now(next)).toMatchObject({ inputId: 'inp-2' });
   });
 
   it('learns of an end between the reading of its run and its waiting', async () => {

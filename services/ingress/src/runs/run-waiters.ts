@@ -27,6 +27,8 @@ interface WaiterPlace {
 
 /** One caller that waits for a run. */
 interface Waiter {
+  /** Of the question that its caller knew of; null: none was open. */
+  readonly knows: RunRecord['inputId'] | null;
   readonly resolve: (run: RunRecord) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -49,6 +51,13 @@ const PAUSE_MS_FIRST = 50;
 const STEP_MS = 50;
 const PAUSE_MS_WITH_SIGNALS = 1_000;
 const PAUSE_MS_ALONE = 500;
+/**
+ * Longest wait for a run that waits for a person already: long enough that who asks again and again does no harm, short
+ * enough that the question is seen.
+ */
+const ASKED_MS_MAX = 1_000;
+/** Live events after which a waiter may have its answer. */
+const ENDS_WAIT: ReadonlySet<string> = new Set(['run.settled', 'run.waiting', 'input.required']);
 /** A signal reads again after this long, together with the signals that came meanwhile. */
 const NUDGE_MS = 3;
 const READ_RUNS_MAX = 500;
@@ -75,8 +84,9 @@ export class RunWaiters {
   }
 
   /**
-   * Resolves with the run once it is final, at the latest after `ms`, when this node drains, or when `signal` aborts,
-   * with what its row says then.
+   * Resolves with the run once it is final or asks a person, at the latest after `ms`, when this node drains, or when
+   * `signal` aborts, with what its row says then. A run that waits for a person from the start is answered within a second,
+   * so that the caller sees the question.
    * @throws AppError `too_many_waiters`; StoreError when the store is away when the time is over
    */
   async wait(run: RunRecord, ms: number, signal: AbortSignal): Promise<RunRecord> {
@@ -105,9 +115,10 @@ export class RunWaiters {
     if (this.#isOver(run, ms, signal)) return run;
     const timer = new AbortController();
     const { promise, resolve, reject } = Promise.withResolvers<RunRecord>();
-    const waiter: Waiter = { resolve, reject };
+    const waiter: Waiter = { knows: questionOf(run), resolve, reject };
     const awaited = this.#join(run, waiter);
-    void this.#options.clock.sleep(ms, timer.signal).then(() => this.#expire(awaited, waiter));
+    const waitMs = waiter.knows === null ? ms : Math.min(ms, ASKED_MS_MAX);
+    void this.#options.clock.sleep(waitMs, timer.signal).then(() => this.#expire(awaited, waiter));
     const leave = () => resolve(awaited.run);
     signal.addEventListener('abort', leave);
     try {
@@ -138,7 +149,7 @@ export class RunWaiters {
       return known;
     }
     const unsubscribe = this.#options.live.subscribe(run.lane, (event) => {
-      if (event.type === 'run.settled') this.#nudge(run.runId);
+      if (ENDS_WAIT.has(event.type)) this.#nudge(run.runId);
     });
     const dueMs = stepAfter(this.#options.clock.monotonicMs() + PAUSE_MS_FIRST);
     const waiting = { waiters: new Set([waiter]), overdue: new Set<Waiter>() };
@@ -236,8 +247,15 @@ function stepAfter(ms: number): number {
 
 function answer(awaited: Awaited, run: RunRecord): void {
   awaited.run = run;
-  const answered = isFinal(run.status) ? awaited.waiters : awaited.overdue;
-  for (const waiter of answered) waiter.resolve(run);
+  const question = questionOf(run);
+  for (const waiter of awaited.waiters) {
+    const isNews = isFinal(run.status) || (question !== null && question !== waiter.knows);
+    if (isNews || awaited.overdue.has(waiter)) waiter.resolve(run);
+  }
+}
+
+function questionOf({ status, inputId }: RunRecord): Waiter['knows'] {
+  return status === 'waiting' ? (inputId ?? null) : null;
 }
 
 function tooMany(): AppError {

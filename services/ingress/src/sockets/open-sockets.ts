@@ -15,9 +15,9 @@ export class OpenSockets implements Disposable {
     for (const link of this.#links) link.ping();
   }
 
-  /** Those that nobody has said anything about yet; the others end as streams. */
+  /** Those that nobody has said anything about yet; the others end as streams, a few at a time. */
   drain(): void {
-    for (const link of this.#links) link.end(CLOSE_CODES.drain, 'drain');
+    for (const link of this.#links) if (!link.isKnown) link.end(CLOSE_CODES.drain, 'drain');
   }
 
   /** Cuts what is left: a server does not close before its upgraded connections do. */

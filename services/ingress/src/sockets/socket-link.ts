@@ -52,6 +52,11 @@ export class SocketLink implements OpenStream {
     return this.#isOpen;
   }
 
+  /** It was said whose socket it is. */
+  get isKnown(): boolean {
+    return this.#tenantId !== null;
+  }
+
   /** Whose socket it is, for envelopes. */
   belongsTo({ tenant }: Principal): void {
     this.#tenantId = formatId('ten', tenant.tenantId);

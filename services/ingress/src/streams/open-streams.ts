@@ -42,8 +42,11 @@ const HEARTBEAT_MS = 15_000;
 export const RECHECK_MS = 2_000;
 const LIFETIME_MS = 55 * 60_000;
 const LIFETIME_JITTER = 0.1;
-/** Hints to reconnect are spread over this, so that a drained node's readers do not all come at once. */
+/** A drained node's readers come back spread over this, so that the others do not get them all at once. */
 const RECONNECT_SPREAD_MS = 30_000;
+/** They are sent away in steps: so many in each, or more where else it would take longer than that. */
+const DRAIN_STEP_MS = 100;
+const DRAIN_STEP_STREAMS = 10;
 
 /** What all open streams of this node have in common: their number, signs of life, keys that are taken away, and the end. */
 export class OpenStreams {
@@ -111,10 +114,20 @@ export class OpenStreams {
     this.#isStoreAway = failed !== undefined;
   }
 
-  /** Tells every reader to come back elsewhere, and ends. */
-  drain(): void {
+  /**
+   * Sends the readers away, the oldest first, 100 a second and all within 30 s; until it is its turn a stream goes on. Each is
+   * told to come back at some moment before the 30 s are over. Resolves when all have ended; `signal`: now.
+   */
+  async drain(signal: AbortSignal): Promise<void> {
     this.#isDraining = true;
-    for (const { stream } of this.#open) this.end(stream, 'drain');
+    const { clock } = this.#options;
+    const startMs = clock.monotonicMs();
+    const streams = [...this.#open];
+    const perStep = Math.max(DRAIN_STEP_STREAMS, Math.ceil(streams.length / (RECONNECT_SPREAD_MS / DRAIN_STEP_MS)));
+    for (const [i, { stream }] of streams.entries()) {
+      if (i > 0 && i % perStep === 0) await clock.sleep(DRAIN_STEP_MS, signal);
+      this.#endWithin(stream, 'drain', RECONNECT_SPREAD_MS - (clock.monotonicMs() - startMs));
+    }
   }
 
   /** Streams of one key. */
@@ -126,7 +139,11 @@ export class OpenStreams {
 
   /** Ends a stream that has nothing more to say though its reader wants more: it comes back, a little later. */
   end(stream: OpenStream, reason: 'drain' | 'lifetime' = 'lifetime'): void {
-    stream.close(reason, Math.floor(this.#options.ids.random() * RECONNECT_SPREAD_MS), this.#now());
+    this.#endWithin(stream, reason, RECONNECT_SPREAD_MS);
+  }
+
+  #endWithin(stream: OpenStream, reason: 'drain' | 'lifetime', spreadMs: number): void {
+    stream.close(reason, Math.floor(this.#options.ids.random() * Math.max(0, spreadMs)), this.#now());
   }
 
   #count(kind: StreamKind, change: number): void {
