@@ -58,7 +58,7 @@ const TEXT = [
   '## The end of a stream',
   '',
   'A comment comes every 15 s. A stream ends with `stream.closing {reason, reconnectAfterMs}`: `lifetime` after 55 min',
-  '± 10 %, `drain` when its node goes, `revoked` with its key, `slow_consumer` when its reader takes nothing for 30 s',
+  '± 10 %, `drain` when its node goes (a few streams at a time, all within 30 s), `revoked` with its key, `slow_consumer` when its reader takes nothing for 30 s',
   '(deltas are left out first; durable events are read from the rows as the reader takes them). When NATS is away durable events still come, at most a second late.',
   '',
   '## Events',
