@@ -2,11 +2,14 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ChatSession } from './chat/chat-session.ts';
 import { Files } from './chat/files.ts';
+import { PickedFiles } from './chat/picked-files.ts';
 import { type Settings, settingsOf, withoutToken } from './chat/settings.ts';
 import { tokenSource } from './chat/tokens.ts';
 import { ChatPage } from './view/chat-page.tsx';
 
 const TOKEN = 'turnkeeper.token';
+/** Fewer than the server takes in one message. */
+const FILES_MAX = 10;
 
 const keep = storage();
 const settings = withKeptToken(settingsOf(location.hash), keep);
@@ -25,13 +28,22 @@ session.start();
 window.addEventListener('online', () => session.wake());
 document.addEventListener('visibilitychange', () => session.wake());
 
+const files = new Files(token);
+const picked = new PickedFiles({ files, fileBytesMax: fileBytesMax(), filesMax: FILES_MAX });
+
 const root = document.getElementById('chat');
 if (root !== null) {
   createRoot(root).render(
     <StrictMode>
-      <ChatPage session={session} files={new Files(token)} title={settings.title} />
+      <ChatPage session={session} files={files} picked={picked} title={settings.title} />
     </StrictMode>,
   );
+}
+
+/** What the server that gave us the page takes of one file. */
+function fileBytesMax(): number {
+  const given = document.querySelector<HTMLMetaElement>('meta[name="turnkeeper-file-bytes-max"]')?.content;
+  return Number(given) || Number.POSITIVE_INFINITY;
 }
 
 /** A frame of another site may be given none. */

@@ -72,7 +72,10 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     metrics: counts,
     rates: new RateGate(rateLimits, counts.rateLimited),
     targets: new Targets(stores),
-    chat: { folder: config.chatFolder, guests: config.chatGuests, frames: config.chatFrames },
+    chat: {
+      ...{ folder: config.chatFolder, guests: config.chatGuests, frames: config.chatFrames },
+      fileBytesMax: config.fileBytesMax,
+    },
     openAccounts: new OpenAccounts(),
     receiveUpload: buildUploads(kit, config, stores.attachments),
     ids,

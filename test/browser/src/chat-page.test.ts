@@ -20,7 +20,8 @@ describe.skipIf(CHROMIUM === undefined)('the chat page', () => {
   beforeAll(async () => {
     mkdirSync(SHOTS, { recursive: true });
     const folder = execFileSync(process.execPath, [BUILD], { encoding: 'utf8' }).trim();
-    const env = { TURNKEEPER_CHAT_FOLDER: folder, TURNKEEPER_CHAT_GUESTS: 'test.web' };
+    const limits = { TURNKEEPER_UPLOAD_BYTES_MAX: String(64 * 1024) };
+    const env = { TURNKEEPER_CHAT_FOLDER: folder, TURNKEEPER_CHAT_GUESTS: 'test.web', ...limits };
     cluster = await startCluster({
       urls: inject('urls'),
       ingress: 1,
@@ -206,6 +207,70 @@ describe.skipIf(CHROMIUM === undefined)('the chat page', () => {
     expect(serious.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
   });
 
+  describe('with files', () => {
+    const chosen = () => page.getByRole('list', { name: 'Files of this message' });
+    const pier = { name: 'pier.png', mimeType: 'image/png', buffer: PICTURE };
+
+    /** As a drag or the clipboard gives them. */
+    function given(event: 'drop' | 'paste', names: readonly string[]): Promise<unknown> {
+      return page.evaluate(`(() => {
+        const data = new DataTransfer();
+        for (const name of ${JSON.stringify(names)}) data.items.add(new File(['text'], name, { type: 'text/plain' }));
+        const field = document.querySelector('textarea');
+        const about = { bubbles: true, cancelable: true };
+        if ('${event}' === 'paste') field.dispatchEvent(new ClipboardEvent('paste', { ...about, clipboardData: data }));
+        else for (const type of ['dragenter', 'dragover', 'drop'])
+          field.dispatchEvent(new DragEvent(type, { ...about, dataTransfer: data }));
+      })()`);
+    }
+
+    it('takes those that are chosen, dropped and pasted, and sends them with the message', async () => {
+      await open();
+      await page.locator('input[type=file]').setInputFiles(pier);
+      await given('drop', ['dropped.txt']);
+      await given('paste', ['pasted.txt']);
+      await expect.poll(() => chosen().getByText('4 bytes').count()).toBe(2);
+      await page.getByRole('button', { name: 'Remove dropped.txt' }).click();
+      await shoot('chat-attaching');
+      await field().fill('Look');
+      await field().press('Enter');
+      await expect.poll(() => sent()).toMatchObject([{ text: 'Look', uploads: [{ mime: 'image/png' }, {}] }]);
+      expect(room.uploads).toEqual(['pier.png', 'dropped.txt', 'pasted.txt']);
+      expect(await chosen().count()).toBe(0);
+      expect(faults).toEqual([]);
+    });
+
+    it('shows how far one is, sends nothing before it is there, and lets it be taken away', async () => {
+      await open();
+      room.uploadAnswer = null;
+      await page.locator('input[type=file]').setInputFiles(pier);
+      await page.getByRole('progressbar', { name: 'Sending pier.png' }).waitFor();
+      await field().fill('Look');
+      expect(await page.getByRole('button', { name: 'Send', exact: true }).isDisabled()).toBe(true);
+      await page.getByRole('button', { name: 'Remove pier.png' }).click();
+      await field().press('Enter');
+      await expect.poll(() => sent().map(({ uploads = null }) => uploads)).toEqual([null]);
+    });
+
+    it('says what is the matter with one, and tries again what may work then', async () => {
+      await open();
+      room.uploadAnswer = { status: 503, body: { code: 'store_unavailable' } };
+      const large = { name: 'film.mp4', mimeType: 'video/mp4', buffer: Buffer.alloc(70_000) };
+      const empty = { name: 'empty.txt', mimeType: 'text/plain', buffer: Buffer.alloc(0) };
+      await page.locator('input[type=file]').setInputFiles([large, empty, pier]);
+      await chosen().getByText('is too large: 68 kB of at most 64 kB').waitFor();
+      await chosen().getByText('is empty, or a folder').waitFor();
+      await chosen().getByText('could not be sent').waitFor();
+      await shoot('chat-file-faults');
+      expect(room.uploads).toEqual(['pier.png']);
+      room.uploadAnswer = { status: 201, body: {} };
+      await page.getByRole('button', { name: 'Send pier.png again' }).click();
+      await expect.poll(() => chosen().getByText(`${PICTURE.length} bytes`).count()).toBe(1);
+      await page.locator('input[type=file]').setInputFiles(Array.from({ length: 9 }, () => pier));
+      await page.getByText('A message takes 10 files: 2 not added.').waitFor();
+    });
+  });
+
   it('says in words why it cannot be used', async () => {
     await page.route('**/chat/token', (route) => route.fulfill({ status: 404, json: {} }));
     await page.goto(url);
@@ -231,6 +296,11 @@ describe.skipIf(CHROMIUM === undefined)('the chat page', () => {
     expect(again.status).toBe(304);
   });
 });
+
+const PICTURE = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
+  'base64',
+);
 
 const PLANS = `Gladly. In short:
 

@@ -8,6 +8,11 @@ import { CHROMIUM, openBrowser } from './chromium.ts';
 
 const BUILD = fileURLToPath(new URL('../../../services/dashboard/build.ts', import.meta.url));
 const WORDS = Array.from({ length: 24 }, (_, i) => `word${i}`).join(' ');
+const PROGRAM = '<svg xmlns="http://www.w3.org/2000/svg"><script>window.hacked = 1</script></svg>';
+const PICTURE = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
+  'base64',
+);
 
 describe.skipIf(CHROMIUM === undefined)('the chat page of a cluster', () => {
   let cluster: Cluster;
@@ -84,6 +89,37 @@ describe.skipIf(CHROMIUM === undefined)('the chat page of a cluster', () => {
     await answer.press('Enter');
     await expect.poll(() => answers().count(), { timeout: 60_000 }).toBe(1);
     expect(await answer.count()).toBe(0);
+  });
+
+  it('brings files, shows pictures, and runs nothing of a file', { timeout: 120_000 }, async () => {
+    const faults: string[] = [];
+    page.on('pageerror', (error) => faults.push(error.message));
+    await page.goto(url);
+    await page.getByText('Connected', { exact: true }).waitFor();
+    await page.locator('input[type=file]').setInputFiles([
+      { name: 'dot.png', mimeType: 'image/png', buffer: PICTURE },
+      { name: 'logo.svg', mimeType: 'image/svg+xml', buffer: Buffer.from(PROGRAM) },
+      { name: 'page.png', mimeType: 'image/png', buffer: Buffer.from(PROGRAM) },
+    ]);
+    await expect.poll(() => page.getByRole('progressbar').count(), { timeout: 60_000 }).toBe(0);
+    await field().fill('three files');
+    await field().press('Enter');
+    await expect.poll(() => answers().count(), { timeout: 60_000 }).toBe(1);
+    await answers().getByRole('img', { name: 'dot.png', exact: true }).waitFor();
+    expect(await page.evaluate('document.querySelector("[data-from=assistant] img").naturalWidth')).toBe(1);
+    expect(await answers().locator('img:not(dialog img), svg:not([aria-hidden]), iframe, object, embed').count()).toBe(
+      1,
+    );
+    const saving = page.waitForEvent('download');
+    await answers().getByRole('button', { name: 'Save logo.svg' }).click();
+    const saved = await (await saving).createReadStream();
+    expect(Buffer.concat(await saved.toArray()).toString()).toBe(PROGRAM);
+    await answers().getByRole('button', { name: 'Show dot.png' }).click();
+    await page.getByRole('dialog', { name: 'dot.png' }).getByRole('button', { name: 'Close' }).press('Enter');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(await page.evaluate('window.hacked')).toBeUndefined();
+    expect(page.context().pages().length).toBeLessThanOrEqual(2);
+    expect(faults).toEqual([]);
   });
 
   it('stops what is being written', { timeout: 120_000 }, async () => {

@@ -1,4 +1,4 @@
-import type { Page, WebSocketRoute } from 'playwright-core';
+import type { Page, Route, WebSocketRoute } from 'playwright-core';
 
 type Frame = Readonly<Record<string, unknown>> & { readonly type: string };
 
@@ -7,6 +7,10 @@ export class ScriptedRoom {
   readonly frames: Frame[] = [];
   /** While true, nobody is let in. */
   isAway = false;
+  /** What an upload is answered; null: it is not answered at all. */
+  uploadAnswer: { readonly status: number; readonly body: object } | null = { status: 201, body: {} };
+  /** Names of the files that came. */
+  readonly uploads: string[] = [];
   #socket: WebSocketRoute | null = null;
   readonly #log: object[] = [];
   #seq = 0;
@@ -14,6 +18,7 @@ export class ScriptedRoom {
   /** From now on the page's sockets come here. */
   async takeOver(page: Page): Promise<void> {
     await page.route('**/chat/token', (route) => route.fulfill({ json: { token: 'a.b.c' } }));
+    await page.route('**/v1/uploads**', (route) => this.#upload(route));
     await page.routeWebSocket('**/v1/ws', (socket) => {
       if (this.isAway) {
         void socket.close({ code: 1012 });
@@ -65,6 +70,15 @@ export class ScriptedRoom {
 
   say(frame: object): void {
     this.#socket?.send(JSON.stringify(frame));
+  }
+
+  async #upload(route: Route): Promise<void> {
+    const name = new URL(route.request().url()).searchParams.get('name') ?? '';
+    this.uploads.push(name);
+    if (this.uploadAnswer === null) return;
+    const { status, body } = this.uploadAnswer;
+    const mime = route.request().headers()['content-type'];
+    await route.fulfill({ status, json: { attachmentId: `att_${this.uploads.length}`, mime, ...body } });
   }
 
   #take(frame: Frame): void {

@@ -6,6 +6,8 @@ export interface Attachment {
   readonly ref: string;
   readonly name?: string;
   readonly mime?: string;
+  /** Bytes. */
+  readonly size?: number;
 }
 
 /** Something that was said, or that happened. */

@@ -1,22 +1,23 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
-import type { ChatSession } from '../chat/chat-session.ts';
+import type { ChatSession, ChatState } from '../chat/chat-session.ts';
 import type { Files } from '../chat/files.ts';
+import type { PickedFiles } from '../chat/picked-files.ts';
 import { Composer } from './composer.tsx';
 import { LinkBar, LinkEnded } from './link-bar.tsx';
 import { MessageLog } from './message-log.tsx';
 import { QuestionCard } from './question-card.tsx';
+import { useDrop } from './use-drop.ts';
 
 export interface ChatPageProps {
   readonly session: ChatSession;
   readonly files: Files;
+  readonly picked: PickedFiles;
   readonly title: string;
 }
 
 /** The whole page: who it is with, what was said, what is asked, and where one writes. */
-export function ChatPage({ session, files, title }: ChatPageProps) {
+export function ChatPage({ session, files, picked, title }: ChatPageProps) {
   const state = useSyncExternalStore(session.subscribe, session.state);
-  const composer = useRef<HTMLTextAreaElement>(null);
-  const isBusy = state.isRunning || state.outgoing.some(({ isAccepted }) => isAccepted);
   return (
     <div className="page">
       <header className="top">
@@ -26,34 +27,54 @@ export function ChatPage({ session, files, title }: ChatPageProps) {
       {state.link === 'ended' ? (
         <LinkEnded fault={state.fault} />
       ) : (
-        <>
-          <MessageLog state={state} session={session} files={files} />
-          <Announcer isBusy={isBusy} />
-          {state.question !== null && (
-            <QuestionCard
-              key={`${state.question.inputId}/${state.link}`}
-              question={state.question}
-              isOnline={state.link === 'online'}
-              onAnswer={(inputId, text) => {
-                session.answer(inputId, text);
-                composer.current?.focus();
-              }}
-            />
-          )}
-          {state.alert !== null && (
-            <p className="alert" role="alert">
-              {state.alert}
-            </p>
-          )}
-          <Composer
-            field={composer}
-            files={files}
-            isBusy={isBusy}
-            onSend={(text, uploads) => session.send(text, uploads)}
-            onStop={() => session.stop()}
-          />
-        </>
+        <Chat state={state} session={session} files={files} picked={picked} />
       )}
+    </div>
+  );
+}
+
+interface ChatProps extends Omit<ChatPageProps, 'title'> {
+  readonly state: ChatState;
+}
+
+function Chat({ state, session, files, picked }: ChatProps) {
+  const composer = useRef<HTMLTextAreaElement>(null);
+  const isBusy = state.isRunning || state.outgoing.some(({ isAccepted }) => isAccepted);
+  const { isOver, handlers } = useDrop((dropped) => {
+    picked.add(dropped);
+    composer.current?.focus();
+  });
+  useEffect(() => {
+    if (state.link === 'online') picked.retry();
+  }, [state.link, picked]);
+  return (
+    <div className="chat" {...handlers}>
+      <MessageLog state={state} session={session} files={files} />
+      <Announcer isBusy={isBusy} />
+      {state.question !== null && (
+        <QuestionCard
+          key={`${state.question.inputId}/${state.link}`}
+          question={state.question}
+          isOnline={state.link === 'online'}
+          onAnswer={(inputId, text) => {
+            session.answer(inputId, text);
+            composer.current?.focus();
+          }}
+        />
+      )}
+      {state.alert !== null && (
+        <p className="alert" role="alert">
+          {state.alert}
+        </p>
+      )}
+      <Composer
+        field={composer}
+        files={picked}
+        isBusy={isBusy}
+        onSend={(text, uploads) => session.send(text, uploads)}
+        onStop={() => session.stop()}
+      />
+      {isOver && <p className="drop">Drop the files to attach them</p>}
     </div>
   );
 }

@@ -1,7 +1,9 @@
 import type { Entry } from '../chat/conversation.ts';
 import type { Files } from '../chat/files.ts';
 import type { Outgoing } from '../chat/outbox.ts';
+import { sizeWords } from '../chat/size-words.ts';
 import { AttachmentView } from './attachment-view.tsx';
+import { FileCard } from './file-card.tsx';
 import { SafeMarkdown } from './safe-markdown.tsx';
 
 const SPEAKERS = { you: 'You', assistant: 'Assistant', person: 'Team', notice: 'Note' } as const;
@@ -62,10 +64,8 @@ export function OutgoingBubble({
       <span className="speaker">{SPEAKERS.you}</span>
       <div className="bubble">
         {text !== '' && <p className="plain">{text}</p>}
-        {uploads.map(({ id, name }) => (
-          <span key={id} className="file">
-            {name}
-          </span>
+        {uploads.map(({ id, name, size }) => (
+          <FileCard key={id} name={name} about={sizeWords(size)} />
         ))}
       </div>
       {fault === undefined ? (

@@ -17,6 +17,8 @@ export interface ChatPageParts {
     readonly guests: string | undefined;
     /** Sources of `frame-ancestors`. */
     readonly frames: string;
+    /** What a file may have at most: the page says so before it sends one in vain. */
+    readonly fileBytesMax: number;
   };
   readonly tenants: Pick<TenantConfigs, 'byName'>;
   readonly targets: Pick<Targets, 'resolve'>;
@@ -39,11 +41,12 @@ const TOKEN_MS = 3600 * 1000;
  * itself, and be framed only by whom the configuration names. `POST /chat/token` lets guests in, if they are let in at all.
  */
 export function registerChatPage(app: FastifyInstance, parts: ChatPageParts): void {
-  const { folder, frames, guests } = parts.chat;
+  const { folder, frames, guests, fileBytesMax } = parts.chat;
   if (folder === undefined) return;
   const policy = contentPolicy(frames);
   for (const path of globSync('**/*.{html,js,css}', { cwd: folder })) {
-    const file = fileOf(join(folder, path));
+    const bytes = readFileSync(join(folder, path));
+    const file = fileOf(path, path === 'chat.html' ? withLimit(bytes, fileBytesMax) : bytes);
     const name = path === 'chat.html' ? '/chat' : `/chat/${relative('', path)}`;
     app.get(name, (request, reply) => sendFile(request, reply, { file, path, policy }));
   }
@@ -57,8 +60,13 @@ interface ChatFile {
   readonly etag: string;
 }
 
-function fileOf(path: string): ChatFile {
-  const bytes = readFileSync(path);
+/** The page as it was built has a place for it. */
+function withLimit(page: Buffer, fileBytesMax: number): Buffer {
+  const place = /(<meta name="turnkeeper-file-bytes-max" content=")(?=")/;
+  return Buffer.from(page.toString().replace(place, `$1${fileBytesMax}`));
+}
+
+function fileOf(path: string, bytes: Buffer): ChatFile {
   const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
   return { type: TYPES[extname(path)] ?? 'application/octet-stream', bytes, gzipped: gzipSync(bytes), etag };
 }
