@@ -17,33 +17,39 @@ export interface FollowedStream {
 }
 
 const TRIES_MAX = 6;
+/** Once it has answered: a cluster that is stopped and started again is back within this, however slow the machine. */
+const PATIENCE_MS = 180_000;
 const BACKOFF_MS = 300;
+const BACKOFF_MS_MAX = 5_000;
 
 /**
  * Yields the events of a stream until the signal aborts. A stream that ends or breaks is opened again behind the last event
  * that has an id, so none of those is missed or seen twice.
- * @throws CliError `unreachable` when nothing answers six times in a row; AppError when the server refuses
+ * @throws CliError `unreachable` when nothing answers six times in a row, or for three minutes once something has;
+ *   AppError when the server refuses
  */
 export async function* followEvents(stream: FollowedStream): AsyncGenerator<StreamEvent> {
   let lastId: string | null = null;
+  let lastHeardMs: number | null = null;
   for (let tries = 1; !stream.signal.aborted; tries++) {
     try {
       for await (const { id, event } of openStream(stream, lastId)) {
         tries = 1;
+        lastHeardMs = performance.now();
         lastId = id ?? lastId;
         // it says when to come back, and the next one says the rest
         if (event.type !== 'stream.closing') yield event;
       }
     } catch (error) {
       if (stream.signal.aborted) return;
-      if (exitCodeOf(error) !== EXIT.unreachable || tries >= TRIES_MAX) throw error;
+      const isLost = lastHeardMs === null ? tries >= TRIES_MAX : performance.now() > lastHeardMs + PATIENCE_MS;
+      if (exitCodeOf(error) !== EXIT.unreachable || isLost) throw error;
       stream.onRetry();
     }
-    await sleep(BACKOFF_MS * 2 ** tries * (0.5 + Math.random() / 2), undefined, { signal: stream.signal }).catch(
-      (error: unknown) => {
-        if (!stream.signal.aborted) throw error;
-      },
-    );
+    const pauseMs = Math.min(BACKOFF_MS * 2 ** tries, BACKOFF_MS_MAX);
+    await sleep(pauseMs * (0.5 + Math.random() / 2), undefined, { signal: stream.signal }).catch((error: unknown) => {
+      if (!stream.signal.aborted) throw error;
+    });
   }
 }
 

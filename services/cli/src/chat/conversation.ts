@@ -22,8 +22,10 @@ export interface ConversationOptions {
 /** Null: answered. Else a sentence that says why not. */
 export type Outcome = string | null;
 
-const TRIES_MAX = 6;
+/** A cluster that is stopped and started again on the same machine is back within this, however slow the machine. */
+const PATIENCE_MS = 180_000;
 const BACKOFF_MS = 300;
+const BACKOFF_MS_MAX = 2_000;
 const WAIT_SECONDS = 50;
 
 const SettledSchema = z.looseObject({
@@ -47,13 +49,16 @@ export class Conversation {
   async say(text: string, signal: AbortSignal): Promise<Outcome> {
     const idempotencyKey = randomUUID();
     const reply = new ReplyText();
+    const untilMs = performance.now() + PATIENCE_MS;
     for (let tries = 1; ; tries++) {
       try {
         return await this.#follow({ text, idempotencyKey, reply, signal });
       } catch (error) {
-        if (signal.aborted || exitCodeOf(error) !== EXIT.unreachable || tries === TRIES_MAX) throw error;
-        this.#options.onRetry();
-        await sleep(BACKOFF_MS * 2 ** tries * (0.5 + Math.random() / 2), undefined, { signal });
+        const pauseMs = Math.min(BACKOFF_MS * 2 ** tries, BACKOFF_MS_MAX) * (0.5 + Math.random() / 2);
+        const isPatient = performance.now() + pauseMs < untilMs;
+        if (signal.aborted || exitCodeOf(error) !== EXIT.unreachable || !isPatient) throw error;
+        if (tries === 1) this.#options.onRetry();
+        await sleep(pauseMs, undefined, { signal });
       }
     }
   }

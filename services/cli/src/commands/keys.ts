@@ -1,4 +1,4 @@
-import { systemClock } from '@turnkeeper/platform/process';
+import { systemClock } from '@turnkeeper/platform/clock';
 import { type Key, KeySchema } from '@turnkeeper/protocol';
 import type { Command } from 'commander';
 import { ago, shorten } from '../show.ts';

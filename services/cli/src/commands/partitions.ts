@@ -1,4 +1,4 @@
-import { systemClock } from '@turnkeeper/platform/process';
+import { systemClock } from '@turnkeeper/platform/clock';
 import { PartitionSchema } from '@turnkeeper/protocol';
 import type { Command } from 'commander';
 import { ago } from '../show.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '@turnkeeper/core';
-import { systemClock } from '@turnkeeper/platform/process';
+import { systemClock } from '@turnkeeper/platform/clock';
 import { TenantReceiptSchema, TenantSchema } from '@turnkeeper/protocol';
 import type { Command } from 'commander';
 import { z } from 'zod';
