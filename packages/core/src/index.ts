@@ -83,6 +83,7 @@ export { isSharedLane, standardKey } from './keys/standard.ts';
 export { webChatKey, webChatPlatform } from './keys/web-chat.ts';
 export { webChatSource } from './keys/web-chat-source.ts';
 export { canonicalWhatsapp, normalizeWhatsapp, whatsappJid } from './keys/whatsapp.ts';
+export { evictAboveCap, evictUnderPressure, memoryBudgetMb } from './memory/warm-state.ts';
 export { decodeCursor, encodeCursor } from './paging/cursor.ts';
 export {
   ATTACHMENT_KINDS,
@@ -232,7 +233,8 @@ export { decideInterrupted } from './recovery/interrupted.ts';
 export { Leadership } from './recovery/leadership.ts';
 export { interruptLostTurns } from './recovery/lost-turns.ts';
 export { OwnerlessPartitions } from './recovery/ownerless-partitions.ts';
-export { resumeBlocker } from './recovery/resume.ts';
+export { clearsResume, resumeBlocker, type TurnOutcome } from './recovery/resume.ts';
+export { RESUME_NOTE_TEXTS, resumeNote } from './recovery/resume-note.ts';
 export { RECOVERY_DEFAULTS, strike } from './recovery/strikes.ts';
 export { NAME_PATTERN, parseReference, type Reference } from './reference.ts';
 export { type Repeated, repeat } from './repeat.ts';

@@ -53,6 +53,9 @@ interface ClaimRow {
   readonly traceparent: string | null;
   /** Of `undecided` only, which the first statement never answers. */
   readonly facts?: SessionFacts | null;
+  /** Of lanes that are claimed one by one. */
+  readonly pending?: string | null;
+  readonly pending_ms?: number | null;
 }
 
 /**
@@ -150,6 +153,7 @@ function turnOf(item: ClaimRequest, row: ClaimRow, events: readonly ClaimedEvent
     seq: row.seq,
     reason: nameOf<TurnReason>(TURN_REASON, row.reason),
     resumeOf: row.resume_of,
+    interrupted: row.pending ? { reason: row.pending, ageMs: row.pending_ms ?? 0 } : null,
     startedAt: row.started_at,
     events,
   };

@@ -242,6 +242,7 @@ test('what is handed back after an effect is resumed first and alone, without a 
     resumeOf: turn.fence.turnId,
     sessionId: turn.sessionId,
     events: [{ body: { text: 'a' } }],
+    interrupted: { reason: 'shutdown_timeout', ageMs: expect.any(Number) },
   });
   expect(resume.events).toHaveLength(1);
 
@@ -251,10 +252,21 @@ test('what is handed back after an effect is resumed first and alone, without a 
   expect(second).toMatchObject({ reason: 'resume', resumeOf: turn.fence.turnId, events: [{ body: { text: 'a' } }] });
   expect(await stage.commit(worker, second)).toMatchObject({ result: 'ok', more: true });
   expect(await laneRow(lane)).toMatchObject({ resume_of: null, resume_pending: null });
+  expect(await stage.claim(worker, lane)).toMatchObject({ events: [{ body: { text: 'b' } }], interrupted: null });
   expect(await eventsOf(lane)).toMatchObject([
     { text: 'a', state: 10, attempts: 3, seq: turn.seq },
     { text: 'b', state: 0 },
   ]);
+});
+
+test('the mark of an interruption is told with every turn until one succeeds', async () => {
+  const lane = await laneWith('a', 'b');
+  await stage.rows("update tk.lanes set resume_pending = 'restart_interrupted' where id = $1", [lane.laneId]);
+  const first = await stage.claim(worker, lane);
+  expect(first).toMatchObject({ reason: 'message', interrupted: { reason: 'restart_interrupted' } });
+  expect(first.interrupted?.ageMs).toBeGreaterThanOrEqual(0);
+  await stage.commit(worker, first, { status: 'error', reply: null, owed: null, error: { code: 'model_error' } });
+  expect(await stage.claim(worker, lane)).toMatchObject({ interrupted: { reason: 'restart_interrupted' } });
 });
 
 test('a suspended lane starts a fresh session with one event, and its flag is gone', async () => {

@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import {
   connectBus,
   LaneWatchers,
@@ -44,7 +45,7 @@ export async function compose(config: SessionWorkerConfig, kit: Kit): Promise<Se
   });
   const { ownership, databases } = stores;
   const parts = { ...kit, ...stores, ...links, config, counts, scheduler, lease, membership: () => membership };
-  const { runner, turns, deliverer } = buildLanes(parts);
+  const { runner, turns, deliverer, transcripts } = buildLanes(parts);
   const activations = new Activations({
     ...{ hints: links.hints, jobs: links.consumers, store: stores.lanes, scheduler, runner, scanMax: config.lanesMax },
     onOpen: () => deliverer.lookNow(),
@@ -70,7 +71,8 @@ export async function compose(config: SessionWorkerConfig, kit: Kit): Promise<Se
     turnSlots: config.turnSlots,
     warmUp: () => Promise.all([stores.lanes.warmUp(), stores.deliveries.warmUp()]),
     loops: workerLoops({
-      ...{ bootId, membership, activations, keeper, turns, scheduler, runner, caps, slots: links.slots },
+      ...{ bootId, membership, activations, keeper, turns, scheduler, runner, caps, slots: links.slots, transcripts },
+      memoryIsShort: memoryIsShort(config),
       redisIsAway: () => links.redis.away,
       postgresIsUp: storeGauges(kit.metrics, 'postgres'),
     }),
@@ -125,6 +127,13 @@ async function openLinks(config: SessionWorkerConfig, kit: Kit, partitionOf: (sl
       metrics,
     }),
   };
+}
+
+/** `constrainedMemory`: of the container; where there is none Node says 0, or more than any machine has. */
+function memoryIsShort({ memoryHigh }: SessionWorkerConfig): () => boolean {
+  const limit = process.constrainedMemory();
+  const budgetMb = core.memoryBudgetMb(memoryHigh, limit > 0 && limit < totalmem() ? limit : null);
+  return () => budgetMb !== null && process.memoryUsage.rss() > budgetMb * 1024 * 1024;
 }
 
 /** Of a suspended tenant no turn starts; those that run end as they would. */

@@ -1,4 +1,4 @@
-import { type ConfigOf, defineConfig, integer, secret, storeOptions } from '@turnkeeper/platform/config';
+import { type ConfigOf, defineConfig, integer, secret, storeOptions, text } from '@turnkeeper/platform/config';
 import { egressOptions } from '@turnkeeper/platform/egress';
 import { internalListenerOptions } from '@turnkeeper/platform/process';
 
@@ -47,6 +47,13 @@ export const sessionWorkerTable = defineConfig('session-worker', {
     min: 1,
     max: 10_000,
     help: 'Messages of the session that a model is given at most.',
+  }),
+  memoryHigh: text({
+    env: 'TURNKEEPER_MEMORY_HIGH_MB',
+    default: 'auto',
+    pattern: /^(auto|off|[1-9]\d{0,6})$/,
+    kind: '`auto`, `off` or MiB',
+    help: 'Above it the worker gives up transcripts that it keeps to save reads. `auto`: 65 % of the limit of its container.',
   }),
   sendsMax: integer({
     env: 'TURNKEEPER_SENDS_MAX',

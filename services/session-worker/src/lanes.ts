@@ -73,7 +73,7 @@ export function buildLanes(parts: LaneParts) {
       },
     },
   });
-  return { runner, turns, deliverer };
+  return { runner, turns, deliverer, transcripts };
 }
 
 interface TurnParts extends Omit<LaneParts, 'transcripts'> {

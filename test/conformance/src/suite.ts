@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Adapters } from './adapters/adapter.ts';
+import { cacheAdapters } from './adapters/cache.ts';
 import { historyAdapters } from './adapters/history.ts';
 import { keyAdapters } from './adapters/keys.ts';
 import { recoveryAdapters } from './adapters/recovery.ts';
@@ -23,7 +24,13 @@ export interface OpResult {
   pending: number;
 }
 
-const ADAPTERS: Adapters = { ...keyAdapters, ...historyAdapters, ...recoveryAdapters, ...routingAdapters };
+const ADAPTERS: Adapters = {
+  ...keyAdapters,
+  ...cacheAdapters,
+  ...historyAdapters,
+  ...recoveryAdapters,
+  ...routingAdapters,
+};
 
 /** Runs every case of every `*.json` of the folder; results per op, in the order of the files. */
 export async function runVectors(folder: string): Promise<OpResult[]> {

@@ -307,7 +307,7 @@ describe('a turn that runs a model', () => {
     const end = await runAgent(
       {
         ...{ claimed, messageId: systemIds.next() as MessageId, signal: new AbortController().signal },
-        ...{ agentVersion: null, runtime: 'none', limits: null, active: () => undefined },
+        ...{ agentVersion: null, runtime: 'none', hasBegun: false, limits: null, active: () => undefined },
       },
       {
         agents: { get: () => Promise.resolve(configOf(fake.url)) },

@@ -70,6 +70,8 @@ export interface AgentConfig extends SealedValues {
   /** Of its turns, milliseconds; null = the worker's own limit, which none may exceed. */
   readonly turnMsMax: number | null;
   readonly inactiveMsMax: number | null;
+  /** How old an interruption may be for the agent to be told of it, milliseconds; 0 = however old. */
+  readonly freshnessMs: number;
   readonly runtime: AgentRuntimeConfig;
 }
 

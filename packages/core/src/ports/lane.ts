@@ -1,4 +1,5 @@
 import type { AccountId, AgentId, BootId, EventId, LaneRef, MessageId, SessionId, TurnId } from '../ids.ts';
+import type { PendingResume } from '../recovery/resume-note.ts';
 import type { SessionStatus } from '../routing/lifecycle.ts';
 import type { RouteCandidate, SessionEnd } from '../routing/route.ts';
 import type { EventKind, TurnReason } from '../states.ts';
@@ -79,6 +80,8 @@ export interface ClaimedTurn {
   readonly reason: TurnReason;
   /** The interrupted turn that this one resumes. */
   readonly resumeOf: TurnId | null;
+  /** An interruption that no turn has outlived yet: the agent is told. */
+  readonly interrupted: PendingResume | null;
   readonly startedAt: Date;
   readonly events: readonly ClaimedEvent[];
 }

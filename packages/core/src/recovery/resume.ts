@@ -45,6 +45,21 @@ export function resumeBlocker(lane: ResumeCandidate): ResumeBlocker | null {
 }
 
 /** True for an age within the window, the window included; 0 = always, an unknown age is fresh. */
-function isFresh(ageMs: number | null, windowMs: number): boolean {
+export function isFresh(ageMs: number | null, windowMs: number): boolean {
   return windowMs === 0 || ageMs === null || ageMs <= windowMs;
+}
+
+/** How a turn ended, as far as it counts for the flag. */
+export interface TurnOutcome {
+  /** Null: the agent did not say. */
+  readonly completed: boolean | null;
+  readonly interrupted: boolean;
+  readonly failed: boolean;
+  readonly partial: boolean;
+  readonly error: string | null;
+}
+
+/** Only a turn that really succeeded takes the flag `resume_pending` away, an answer of no words included (P9, H21). */
+export function clearsResume({ completed, interrupted, failed, partial, error }: TurnOutcome): boolean {
+  return completed !== false && !interrupted && !failed && !partial && error === null;
 }

@@ -53,6 +53,7 @@ export async function runAgent(turn: RunningAgentTurn, options: RunAgentOptions)
     turn.agentVersion = config.version;
     turn.runtime = config.runtime.kind;
     turn.limits = config;
+    turn.hasBegun = true;
     options.stream.started(claimed, config.version);
     const said = await tryAgent(turn, config, options);
     return said.ask !== undefined ? await ask(turn, said.ask, options) : { how: 'replied', reply: said };

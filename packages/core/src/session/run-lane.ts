@@ -1,6 +1,6 @@
 import { assertNever } from '../errors.ts';
 import type { LaneRef, SessionId, TurnId } from '../ids.ts';
-import type { ClaimedTurn, CommitRequest } from '../ports/lane.ts';
+import type { ClaimedTurn, CommitRequest, HandBackRequest } from '../ports/lane.ts';
 import type { WakeUp } from '../ports/signals.ts';
 import { cleanText } from '../text.ts';
 import { lastResort, longerWaitMs } from './last-resort.ts';
@@ -219,7 +219,8 @@ export class LaneRunner {
         // the row already ended it, or has ended with this worker: a claim tells what is left
         return 'more';
       case 'given_back':
-        return this.#handBack(turn.claimed, end.reason);
+        // a drain's limit cuts off a model at work: what it did counts, and the next turn is told
+        return this.#handBack(turn.claimed, end.reason, turn.hasBegun && end.reason !== 'local_failure');
       case 'replied':
       case 'failed':
         return this.#commit(entry, turn, await this.#commitRequest(turn, end));
@@ -228,10 +229,10 @@ export class LaneRunner {
     }
   }
 
-  async #handBack(claimed: ClaimedTurn, reason: 'shutdown_timeout' | 'restart_timeout' | 'local_failure') {
+  async #handBack(claimed: ClaimedTurn, reason: HandBackRequest['reason'], hadEffect: boolean) {
     const { batches, scheduler } = this.#options;
     const { lane, fence } = claimed;
-    const mine = await batches.handBack({ lane, fence, hadEffect: false, reason });
+    const mine = await batches.handBack({ lane, fence, hadEffect, reason });
     if (mine === false) this.#stale(claimed, 'hand_back');
     scheduler.unclaimed(claimed.events.map(({ ord }) => ord));
     return 'later' as const;
@@ -264,7 +265,7 @@ export class LaneRunner {
     const result = first === 'refused' ? await this.#commitAtLast(entry, turn, request) : first;
     crashPoints.hit('commit.after');
     if (result === null) return 'done';
-    if (result === 'given_up') return this.#handBack(turn.claimed, 'local_failure');
+    if (result === 'given_up') return this.#handBack(turn.claimed, 'local_failure', false);
     if (result.result === 'stale') {
       this.#stale(turn.claimed, 'commit');
       return 'more';

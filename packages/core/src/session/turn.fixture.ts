@@ -17,6 +17,7 @@ export function turnOf(n: number, over: Partial<ClaimedTurn> = {}): ClaimedTurn 
     seq: '7',
     reason: 'message',
     resumeOf: null,
+    interrupted: null,
     startedAt: new Date(1_000),
     events: [
       {

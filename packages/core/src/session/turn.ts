@@ -27,6 +27,8 @@ export interface RunningAgentTurn {
   /** Of the agent's configuration, once it is known. */
   agentVersion: number | null;
   runtime: string;
+  /** Its agent was asked, so something of it may have left this process. */
+  hasBegun: boolean;
   /** The agent's own limits, once they are known; the worker's hold beside them. */
   limits: TurnLimits | null;
   /** The agent did something: the inactivity limit starts anew. */
@@ -148,6 +150,7 @@ class Turn implements RunningAgentTurn {
   readonly startedMs: number;
   agentVersion: number | null = null;
   runtime = 'none';
+  hasBegun = false;
   limits: TurnLimits | null = null;
   activeMs: number;
   isOver = false;

@@ -11,6 +11,7 @@ import {
   type KeyLookup,
   type KeyRecord,
   MissGate,
+  RECOVERY_DEFAULTS,
   runtimeOf,
   type TenantConfig,
   type TenantConfigs,
@@ -108,6 +109,7 @@ function cachedAgents(rows: ConfigRows, cache: CacheOf, sealing: Sealing): Agent
       system: row.config.system ?? null,
       turnMsMax: row.config.limits?.turnMs ?? null,
       inactiveMsMax: row.config.limits?.inactiveMs ?? null,
+      freshnessMs: row.config.resume?.freshnessMs ?? RECOVERY_DEFAULTS.freshnessMs,
       runtime: runtimeOf(row.config),
       secret: secretsOf(sealing, { tenantId, id: agentId, row }),
     };

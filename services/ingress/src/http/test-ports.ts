@@ -338,6 +338,7 @@ function agentOf(agentId: AgentId, name: string): AgentConfig {
     system: null,
     turnMsMax: null,
     inactiveMsMax: null,
+    freshnessMs: 3_600_000,
     runtime: { kind: 'echo', delayMs: 0, fail: 0, wordMs: 0 },
     secret: () => Promise.resolve(null),
   };

@@ -11,6 +11,7 @@ import {
 import type { Egress } from '@turnkeeper/platform/egress';
 import { isStepCount, streamText, type TextStreamPart, type ToolSet } from 'ai';
 import { ASK_PERSON, ASK_PERSON_TOOLS, askPersonCallOf, questionOf } from './ask-person.ts';
+import { taken, toldOfInterruption } from './interruption.ts';
 import { modelFailure, modelRefused } from './model-failure.ts';
 import { modelMessages } from './model-history.ts';
 
@@ -41,7 +42,9 @@ async function ask(call: AgentCall, { egress, historyMax, turnMsMax }: OpenAiOpt
   const { runtime, system } = config;
   if (runtime.kind !== 'openai') throw new AppError({ code: 'internal', message: 'not the settings of a model' });
   const asked = await call.input();
-  const messages = modelMessages(await entriesFor(call, asked), historyMax);
+  const entries = asked === null ? toldOfInterruption(call, await call.history()) : await goingOn(call, asked);
+  if (entries === null) return { text: '', usage: null };
+  const messages = modelMessages(entries, historyMax);
   const apiKey = await config.secret('apiKey');
   if (apiKey !== null && !isHeaderText(apiKey)) {
     const message = "The agent's `apiKey` cannot be sent as a header: set it anew.";
@@ -90,20 +93,11 @@ async function ask(call: AgentCall, { egress, historyMax, turnMsMax }: OpenAiOpt
   }
 }
 
-/**
- * What the model is given: the session, the turn's messages, and behind them the calls and results of the turns that this
- * one goes on from, which the session already holds.
- */
-async function entriesFor(
-  { turn, history }: AgentCall,
-  asked: ResolvedInput | null,
-): Promise<readonly TranscriptEntry[]> {
-  const { events, seq } = turn;
-  const taken = events.map(({ body }) => ({ seq, role: 'user' as const, body }));
+/** The session, the turn's messages, and behind them the calls and results of the turns that this one goes on from. */
+async function goingOn({ turn, history }: AgentCall, asked: ResolvedInput): Promise<readonly TranscriptEntry[]> {
   const entries = await history();
-  const sinceSeq = asked === null ? null : BigInt(asked.sinceSeq);
-  const isOlder = (entry: TranscriptEntry) => sinceSeq === null || BigInt(entry.seq) < sinceSeq;
-  return [...entries.filter(isOlder), ...taken, ...entries.filter((entry) => !isOlder(entry))];
+  const isOlder = (entry: TranscriptEntry) => BigInt(entry.seq) < BigInt(asked.sinceSeq);
+  return [...entries.filter(isOlder), ...taken(turn), ...entries.filter((entry) => !isOlder(entry))];
 }
 
 async function read(stream: AsyncIterable<TextStreamPart<ToolSet>>, emit: AgentCall['emit']): Promise<AgentReply> {

@@ -182,3 +182,15 @@ describe('the transcripts of warm lanes', () => {
     expect(hits).toBeGreaterThan(1000);
   });
 });
+
+describe('when memory is short', () => {
+  it('gives up the lanes not spoken in for longest, half of all at most, and reads them again', async () => {
+    const { rows, cache } = setUp();
+    for (const lane of ['a', 'b', 'c', 'd']) await cache.before(turnOf(['x'], { lane, seq: '1' }));
+    expect(cache.relieve()).toBe(2);
+    await cache.before(turnOf(['x'], { lane: 'd', seq: '1' }));
+    expect(rows.reads).toBe(4);
+    await cache.before(turnOf(['x'], { lane: 'a', seq: '1' }));
+    expect(rows.reads).toBe(5);
+  });
+});

@@ -3,6 +3,7 @@ import {
   type ClaimedTurn,
   type Clock,
   type CommitRequest,
+  evictUnderPressure,
   type Ids,
   type LaneId,
   type SessionId,
@@ -29,6 +30,9 @@ interface WarmLane {
 }
 
 const LANES_MAX = 128;
+/** Of what memory is short of at once, and the newest that stay. */
+const EVICTIONS_PER_PASS = 16;
+const PROTECTED_RECENT = 8;
 const IDLE_MS = 60 * 60 * 1000;
 /** Characters of text in all; a session with more than a tenth of them is not kept. */
 const TEXT_MAX = 64 * 1024 * 1024;
@@ -85,6 +89,17 @@ export class TranscriptCache {
     const entries = await this.#reads.add({ lane, sessionId, beforeSeq: seq });
     this.#lanes.set(lane.laneId, { sessionId, throughSeq, entries });
     return entries;
+  }
+
+  /** Memory is short: gives up the lanes that were not spoken in for longest, some at a time. How many. */
+  relieve(): number {
+    const lruToMru = [...this.#lanes.rkeys()];
+    // what a turn was given it keeps, and nothing here is only here
+    const nothing = new Set<string>();
+    const given = { lruToMru, midTurn: nothing, unflushed: nothing };
+    const evicted = evictUnderPressure({ ...given, protectRecent: PROTECTED_RECENT, maxPerPass: EVICTIONS_PER_PASS });
+    for (const laneId of evicted) this.#lanes.delete(laneId as LaneId);
+    return evicted.length;
   }
 
   /** The turn was stored: what it added is known without reading, if nothing else came between. */

@@ -28,6 +28,7 @@ export function turnOf(
     seq,
     reason: 'message',
     resumeOf: null,
+    interrupted: null,
     startedAt: new Date(0),
     events: texts.map((text, i) => ({
       eventId: `event ${i}` as EventId,
@@ -61,6 +62,7 @@ export function agentOf(runtime: AgentRuntimeConfig): AgentConfig {
     busyMode: 'queue',
     turnMsMax: null,
     inactiveMsMax: null,
+    freshnessMs: 3_600_000,
     reset: null,
     resetByType: {},
     resetByChannel: {},

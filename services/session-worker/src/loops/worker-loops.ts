@@ -21,6 +21,9 @@ export interface WorkerLoopsParts {
   readonly runner: LaneRunner;
   readonly caps: TenantCaps;
   readonly slots: TenantSlots;
+  /** More memory is in use than should be. */
+  readonly memoryIsShort: () => boolean;
+  readonly transcripts: { relieve(): number };
   readonly redisIsAway: () => boolean;
   readonly postgresIsUp: (isUp: boolean) => void;
 }
@@ -43,6 +46,13 @@ export function workerLoops(parts: WorkerLoopsParts): Repeated[] {
     { name: 'turn limits', everyMs: 250, work: async () => turns.expire() },
     { name: 'turn slots', everyMs: 500, work: () => exchangeSlots(parts) },
     { name: 'tenant limits', everyMs: 5_000, work: () => caps.refresh() },
+    {
+      name: 'memory',
+      everyMs: 2_000,
+      work: async () => {
+        if (parts.memoryIsShort()) parts.transcripts.relieve();
+      },
+    },
     {
       name: 'deferred lanes',
       everyMs: 100,

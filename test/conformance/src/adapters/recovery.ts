@@ -1,4 +1,4 @@
-import { decideInterrupted, resumeBlocker, strike } from '@turnkeeper/core';
+import { clearsResume, decideInterrupted, resumeBlocker, resumeNote, strike, type TurnOutcome } from '@turnkeeper/core';
 import type { Adapters } from './adapter.ts';
 
 type Marked = Parameters<typeof decideInterrupted>[0];
@@ -17,6 +17,16 @@ type ResumeInput = Omit<Parameters<typeof resumeBlocker>[0], 'markedAgeMs' | 'fr
   markedAgeSeconds: number;
   freshnessSeconds: number;
 };
+
+interface NoteInput {
+  resumePending: boolean;
+  reason: string | null;
+  markedAgeSeconds: number;
+  transcriptAgeSeconds: number | null;
+  windowSeconds: number;
+  lastRowRole: 'assistant' | 'tool' | 'user';
+  text: string;
+}
 
 interface StuckInput {
   threshold: number;
@@ -45,6 +55,25 @@ export const recoveryAdapters: Adapters = {
     const event = schedule ? 'internal_empty' : null;
     const flagKept = lane.resumePending;
     return { schedule, blockedBy, flagKept, retryWhenAdapterReady, event, laneClaimedBeforeDispatch: schedule };
+  },
+  'resume.afterTurn': (outcome: TurnOutcome) => ({ clear: clearsResume(outcome) }),
+  'resume.note': ({
+    resumePending,
+    reason,
+    markedAgeSeconds,
+    transcriptAgeSeconds,
+    windowSeconds,
+    ...turn
+  }: NoteInput) => {
+    const note = resumeNote({
+      ...turn,
+      pending: resumePending ? { reason: reason ?? '', ageMs: markedAgeSeconds * 1000 } : null,
+      transcriptAgeMs: transcriptAgeSeconds === null ? null : transcriptAgeSeconds * 1000,
+      windowMs: windowSeconds * 1000,
+    });
+    const text = turn.text.trim() === '' ? 'none' : 'text';
+    const withNote = text === 'none' ? 'note' : 'note_and_text';
+    return { note, notes: note === null ? 0 : 1, modelInput: note === null ? text : withNote };
   },
   'stuck.run': ({ threshold, events }: StuckInput) => {
     const counts = new Map<string, number>();

@@ -225,7 +225,13 @@ export class MemoryLanes {
     return {
       ...{ result: 'claimed', lane: row.lane, fence: { fence: String(row.fence), turnId: turn.turnId } },
       ...{ agentId: 'agent' as AgentId, sessionKey: 'key', source: { platform: 'api', chatType: 'dm' } },
-      ...{ sessionId: 'session' as SessionId, seq: String(row.seq), reason: 'message', resumeOf: null },
+      ...{
+        sessionId: 'session' as SessionId,
+        seq: String(row.seq),
+        reason: 'message',
+        interrupted: null,
+        resumeOf: null,
+      },
       startedAt: new Date(0),
       events: turn.events.map(({ eventId, ord, attempts }) => ({
         ...{ eventId, ord: String(ord), kind: 'message', accountId: null, attempts },
