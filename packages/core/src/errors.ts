@@ -97,6 +97,8 @@ export interface AppErrorInit {
   readonly retryAfterMs?: number;
   /** Places in the request that are wrong, as JSON pointers. */
   readonly fields?: readonly { pointer: string; code: string }[];
+  /** The run that it is about, as callers know it. */
+  readonly runId?: string;
   readonly cause?: unknown;
 }
 
@@ -107,6 +109,8 @@ export class AppError extends Error {
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
   readonly fields: readonly { pointer: string; code: string }[];
+  /** The run that it is about, as callers know it. */
+  readonly runId: string | undefined;
 
   constructor(init: AppErrorInit) {
     super(init.message, init.cause === undefined ? undefined : { cause: init.cause });
@@ -114,6 +118,7 @@ export class AppError extends Error {
     this.retryable = init.retryable ?? false;
     this.retryAfterMs = init.retryAfterMs;
     this.fields = init.fields ?? [];
+    this.runId = init.runId;
   }
 }
 

@@ -26,6 +26,20 @@ export {
 } from './frames.ts';
 export { type UploadAnswer, UploadQuerySchema } from './http/attachments.ts';
 export {
+  type Completion,
+  type CompletionChunk,
+  CompletionChunkSchema,
+  type CompletionError,
+  CompletionErrorSchema,
+  type CompletionMessage,
+  type CompletionRequest,
+  CompletionRequestSchema,
+  CompletionSchema,
+  type CompletionUsage,
+  completionText,
+  type ModelList,
+} from './http/chat-completions.ts';
+export {
   CLIENT_TOKEN_SECONDS_MAX,
   ClientClaimsSchema,
   type ClientToken,
@@ -117,6 +131,7 @@ export {
   RunListSchema,
   RunQuerySchema,
   RunSchema,
+  RunStatusSchema,
   type Timeline,
   TimelineSchema,
 } from './http/runs.ts';

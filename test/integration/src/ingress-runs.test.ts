@@ -1,11 +1,13 @@
-/** Waiting for runs, watching them live and cancelling them, with a worker that runs them. */
+/** Waiting for runs, watching them live and cancelling them, and the door for clients of OpenAI, with a worker that runs them. */
 import { randomUUID } from 'node:crypto';
-import { type Cluster, startCluster, until } from '@turnkeeper/test-harness';
+import { type Cluster, type FakeOpenAi, startCluster, startFakeOpenAi, until } from '@turnkeeper/test-harness';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 let cluster: Cluster;
+let model: FakeOpenAi;
 
 beforeAll(async () => {
+  model = await startFakeOpenAi();
   cluster = await startCluster({ urls: inject('urls'), ingress: 2, workers: 1, coordinators: 1, mode: 'inline' });
   await cluster.putTenant({
     name: 'test',
@@ -14,11 +16,20 @@ beforeAll(async () => {
       { name: 'main', runtime: 'echo' },
       { name: 'words', runtime: 'echo', echo: { wordMs: 50 } },
       { name: 'slow', runtime: 'echo', echo: { delayMs: 600_000 } },
+      { name: 'model', runtime: 'openai', openai: { baseUrl: `${model.url}/v1`, model: 'm' } },
+      // our own door by another's client: the AI SDK
+      {
+        ...{ name: 'loop', runtime: 'openai' },
+        openai: { baseUrl: `${cluster.ingress[0]?.url}/v1`, model: 'words', apiKey: cluster.apiKey },
+      },
     ],
   });
 });
 
-afterAll(() => cluster[Symbol.asyncDispose]());
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]();
+  await model.close();
+});
 
 const send = async (body: object = {}) => {
   const answer = await cluster.api('/v1/messages', { body: { sessionKey: randomUUID(), text: 'hello', ...body } });
@@ -112,6 +123,98 @@ describe('the stream of a run', () => {
     const events = await readStream(`/v1/runs/${runId}/events`);
     const types = ['stream.open', 'turn.started', 'message.created', 'run.settled', 'message.created', 'turn.finished'];
     expect(events.map(({ type }) => type)).toEqual(types);
+  });
+});
+
+describe('the door for clients of OpenAI', () => {
+  const say = (content: string) => ({ role: 'user', content });
+  const complete = (body: object, headers: Readonly<Record<string, string>> = {}) =>
+    cluster.api('/v1/chat/completions', { body: { model: 'main', messages: [say('hello')], ...body }, headers });
+
+  test('lists the agents as models', async () => {
+    const { json } = await cluster.api('/v1/models');
+    expect(json.data.map(({ id }: { id: string }) => id).sort()).toEqual(['loop', 'main', 'model', 'slow', 'words']);
+    expect(json).toMatchObject({
+      object: 'list',
+      has_more: false,
+      data: [{ object: 'model', owned_by: 'test' }, {}, {}, {}, {}],
+    });
+  });
+
+  test('answers with the reply, in the lane that is named, with what the model counted', async () => {
+    const lane = { 'x-session-key': randomUUID() };
+    const first = await complete({ model: 'model', messages: [say('one')] }, lane);
+    expect(first.json).toMatchObject({ model: 'model', choices: [{ message: { role: 'assistant' } }] });
+    expect(first.json.usage.total_tokens).toBeGreaterThan(0);
+    await complete({ model: 'model', messages: [say('forgotten'), say('two')] }, lane);
+    const texts = model.requests.at(-1)?.messages.map(({ role, content }) => [role, content]);
+    expect(texts).toEqual([
+      ['user', 'one'],
+      ['assistant', first.json.choices[0].message.content],
+      ['user', 'two'],
+    ]);
+    expect((await cluster.api(`/v1/runs/${first.json.id}`)).json.sessionKey).toBe(lane['x-session-key']);
+  });
+
+  test('tells the model what went before where no lane is named', async () => {
+    const messages = [say('a'), { role: 'assistant', content: 'b' }, say('c')];
+    await complete({ model: 'model', messages });
+    expect(model.requests.at(-1)?.messages).toMatchObject(messages);
+  });
+
+  test('is enough for the client of another: one agent asks another through it, and streams', async () => {
+    const text = 'a b c d e f g h i j';
+    const answer = await complete({ model: 'loop', messages: [say(text)] });
+    expect(answer.json.choices?.[0].message.content, answer.text).toBe(text);
+  });
+
+  test('streams what an agent says, to [DONE]', async () => {
+    const headers = { authorization: `Bearer ${cluster.apiKey}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ model: 'words', messages: [say('a b c d e')], stream: true });
+    const init = { method: 'POST', headers, body, signal: AbortSignal.timeout(30_000) };
+    const answer = await fetch(`${cluster.ingress[1]?.url}/v1/chat/completions`, init);
+    const frames = [...(await answer.text()).matchAll(/^data: (.*)$/gm)].map(([, frame = '']) => frame);
+    expect(frames.at(-1)).toBe('[DONE]');
+    const chunks = frames.slice(0, -1).map((frame) => JSON.parse(frame));
+    expect(chunks.map(({ choices }) => choices[0].delta.content ?? '').join('')).toBe('a b c d e');
+  });
+
+  test('leaves a turn that asks a person, and one whose caller has gone, to go on', async () => {
+    const asked = await complete({ messages: [say('[[ask Now?]]')] });
+    expect([asked.status, asked.json.error?.code]).toEqual([504, 'deadline_exceeded']);
+    const { runId } = asked.json.error;
+    expect((await wait(runId, 0)).json).toMatchObject({ status: 'waiting' });
+
+    const gone = new AbortController();
+    const sessionKey = randomUUID();
+    const headers = {
+      authorization: `Bearer ${cluster.apiKey}`,
+      'content-type': 'application/json',
+      'x-session-key': sessionKey,
+    };
+    const body = JSON.stringify({ model: 'slow', messages: [say('hello')] });
+    const left = fetch(`${cluster.ingress[0]?.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers,
+      body,
+      signal: gone.signal,
+    });
+    const runs = async () => (await cluster.api(`/v1/runs?sessionKey=${sessionKey}`)).json.data;
+    await until('it runs', async () => (await runs())[0]?.status === 'running');
+    gone.abort();
+    await expect(left).rejects.toThrow();
+    const [run] = await runs();
+    expect(run.status).toBe('running');
+    await cluster.api(`/v1/runs/${run.runId}/cancel`, { method: 'POST' });
+  });
+
+  test('says that a run was cancelled', async () => {
+    const sessionKey = randomUUID();
+    const answer = complete({ model: 'slow' }, { 'x-session-key': sessionKey });
+    const runs = async () => (await cluster.api(`/v1/runs?sessionKey=${sessionKey}`)).json.data;
+    await until('it runs', async () => (await runs())[0]?.status === 'running');
+    await cluster.api(`/v1/runs/${(await runs())[0].runId}/cancel`, { method: 'POST' });
+    expect([(await answer).status, (await answer).json.error.code]).toEqual([409, 'run_final']);
   });
 });
 

@@ -283,12 +283,13 @@ function wakeUpOf(item: AcceptItem, answer: AcceptResult | undefined): WakeUp | 
 
 /** An estimate from above: a UTF-16 unit is at most three bytes of UTF-8. Metadata and attachments are counted as JSON. */
 function bytesOf({ body }: AcceptItem): number {
-  const extra = body.attachments === undefined && body.metadata === undefined ? 0 : jsonLength(body);
+  const { attachments, metadata, before } = body;
+  const extra = (attachments ?? metadata ?? before) === undefined ? 0 : jsonLength(body);
   return ITEM_BYTES + 3 * (body.text.length + extra);
 }
 
-function jsonLength({ attachments, metadata }: EventBody): number {
-  return JSON.stringify([attachments, metadata]).length;
+function jsonLength({ attachments, metadata, before }: EventBody): number {
+  return JSON.stringify([attachments, metadata, before]).length;
 }
 
 function refuseRow(error: StoreError): never {

@@ -22,6 +22,8 @@ export interface EventBody {
   readonly attachments?: readonly unknown[];
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly busyMode?: string;
+  /** What its sender says went before, oldest first, of a conversation that begins with this message. */
+  readonly before?: readonly { readonly role: 'user' | 'assistant'; readonly text: string }[];
   /** The platform's own id of the message. */
   readonly platformMessageId?: string;
 }

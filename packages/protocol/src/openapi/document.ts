@@ -1,8 +1,9 @@
 import type { HttpErrorCode } from '@turnkeeper/core';
 import { z } from 'zod';
 import { HTTP_ERRORS } from '../errors.ts';
+import { CompletionErrorSchema } from '../http/chat-completions.ts';
 import { ProblemSchema } from '../http/problem.ts';
-import type { Operation } from './operation.ts';
+import type { Answer, Operation } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -35,7 +36,10 @@ export function openApiDocument(): Json {
         },
         operatorKey: { type: 'http', scheme: 'bearer', description: 'A key of an operator: `tkop_…`' },
       },
-      schemas: { Problem: jsonSchema(ProblemSchema, 'output') },
+      schemas: {
+        Problem: jsonSchema(ProblemSchema, 'output'),
+        CompletionError: jsonSchema(CompletionErrorSchema, 'output'),
+      },
     },
   };
 }
@@ -66,7 +70,7 @@ function securityOf({ door, visitors }: Operation): Json[] {
   return [keys, ...(visitors ? [{ clientToken: [] }] : [])];
 }
 
-function parametersOf({ path, query, versioned, idempotent, method, answers }: Operation): Json[] {
+function parametersOf({ path, query, headers: own = [], versioned, idempotent, method, answers }: Operation): Json[] {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const inPath = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
   const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
@@ -79,13 +83,16 @@ function parametersOf({ path, query, versioned, idempotent, method, answers }: O
   const headers = [
     ...(versioned && method !== 'get' ? [header('If-Match')] : []),
     ...(idempotent ? [header('Idempotency-Key')] : []),
+    ...own.map(header),
     ...(method === 'get' && answers[200] === 'events' ? [header('Last-Event-ID')] : []),
   ];
   return [...inPath, ...inQuery, ...headers];
 }
 
-function answerOf({ versioned }: Operation, answer: Operation['answers'][number] | undefined): Json {
-  const content = contentOf(answer ?? null);
+function answerOf({ versioned }: Operation, answer: Operation['answers'][number]): Json {
+  const all: readonly Answer[] = isSeveral(answer) ? answer : [answer];
+  const contents = all.flatMap((one) => contentOf(one) ?? []);
+  const content = contents.length === 0 ? null : Object.assign({}, ...contents);
   const headers = versioned && answer !== null ? { headers: { ETag: { schema: { type: 'string' } } } } : {};
   return { description: answer === null ? 'Done' : 'The answer', ...headers, ...(content && { content }) };
 }
@@ -97,8 +104,12 @@ function bodyContentOf(body: NonNullable<Operation['body']>): Json {
 
 const BYTES: Json = { '*/*': { schema: { type: 'string', format: 'binary' } } };
 
-function contentOf(answer: Operation['answers'][number] | null): Json | null {
-  if (answer === null || answer === undefined) return null;
+function isSeveral(answer: Operation['answers'][number]): answer is readonly Answer[] {
+  return Array.isArray(answer);
+}
+
+function contentOf(answer: Answer): Json | null {
+  if (answer === null) return null;
   if (answer === 'bytes') return BYTES;
   if (answer === 'text') return { 'text/plain': { schema: { type: 'string' } } };
   if (answer === 'events') return { 'text/event-stream': { schema: { type: 'string' } } };
@@ -116,6 +127,7 @@ const WITH_BODY: readonly HttpErrorCode[] = ['invalid_json', 'invalid_field', 'u
 /** One entry per status, naming its codes; `x-codes` does so for programs. */
 function problemsOf(operation: Operation): [string, Json][] {
   if (operation.door === 'open') return [['4XX', problem('Refused')]];
+  const refusal = operation.refusals === 'openai' ? completionError : problem;
   const codes = new Set([
     ...ALWAYS,
     ...codesOfDoor(operation),
@@ -126,7 +138,7 @@ function problemsOf(operation: Operation): [string, Json][] {
   const byStatus = Map.groupBy(codes, (code) => String(HTTP_ERRORS[code].status));
   return [...byStatus].map(([status, names]) => [
     status,
-    { ...problem(names.map((name) => `\`${name}\``).join(', ')), 'x-codes': names },
+    { ...refusal(names.map((name) => `\`${name}\``).join(', ')), 'x-codes': names },
   ]);
 }
 
@@ -153,6 +165,10 @@ function codesOfRequest({ body, idempotent, method, path, query }: Operation): r
 
 function problem(description: string): Json {
   return { description, content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } };
+}
+
+function completionError(description: string): Json {
+  return { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/CompletionError' } } } };
 }
 
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {

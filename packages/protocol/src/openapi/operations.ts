@@ -10,6 +10,7 @@ import * as runs from '../http/runs.ts';
 import * as sessions from '../http/sessions.ts';
 import { RunStreamQuerySchema, StreamQuerySchema, TenantStreamQuerySchema } from '../stream.ts';
 import { ATTACHMENTS } from './attachments.ts';
+import { CHAT_COMPLETIONS } from './chat-completions.ts';
 import type { Operation } from './operation.ts';
 import { changed, RESOURCES, resourceOperations } from './resources.ts';
 import { VISITORS } from './visitors.ts';
@@ -382,6 +383,7 @@ export const OPERATIONS: readonly Operation[] = [
   LIMITS,
   ...VISITORS,
   ...ATTACHMENTS,
+  ...CHAT_COMPLETIONS,
   ...RESOURCES.flatMap((resource) => resourceOperations(resource, false)),
   ...TENANTS,
   ...RESOURCES.flatMap((resource) => resourceOperations(resource, true)),

@@ -5,6 +5,7 @@ import { registerAdmin } from './admin/admin.ts';
 import type { AdminParts } from './admin/admin-parts.ts';
 import { registerAgents } from './agents.ts';
 import { type AttachmentParts, registerAttachments } from './attachments.ts';
+import { type ChatCompletionParts, registerChatCompletions } from './chat-completions.ts';
 import { type ChatPageParts, registerChatPage } from './chat-page.ts';
 import { type ClientTokenParts, registerClientTokens } from './client-tokens.ts';
 import { type OwnConfigParts, ownDoor } from './config-door.ts';
@@ -15,6 +16,7 @@ import { type InputParts, registerInputs } from './inputs.ts';
 import { registerKeys } from './keys.ts';
 import { type LimitParts, registerLimits } from './limits.ts';
 import { type MessageParts, registerMessages } from './messages.ts';
+import { type ModelParts, registerModels } from './models.ts';
 import { type OutboundParts, registerOutbound } from './outbound.ts';
 import { type RunParts, registerRuns } from './runs.ts';
 import { createHttpServer, type HttpServerParts } from './server.ts';
@@ -30,6 +32,8 @@ export function createPublicApp(
   server: HttpServerParts,
   readiness: Readiness,
   parts: MessageParts &
+    ChatCompletionParts &
+    ModelParts &
     RunParts &
     HookParts &
     OwnConfigParts &
@@ -51,6 +55,8 @@ export function createPublicApp(
   registerHealth(app, readiness);
   registerOpenApi(app);
   registerMessages(app, parts);
+  registerChatCompletions(app, parts);
+  registerModels(app, parts);
   registerRuns(app, parts);
   registerHooks(app, parts);
   const door = ownDoor(parts);

@@ -1,18 +1,12 @@
 import {
   type Acceptance,
-  type AcceptMessage,
-  AppError,
   type AttachmentRecords,
-  type Clock,
   formatId,
   type InboundMessage,
   type LiveEvent,
-  type RunReads,
   type RunRecord,
   type RunStatus,
   type Traceparent,
-  type Tracer,
-  traced,
 } from '@turnkeeper/core';
 import {
   type MessageAnswer,
@@ -22,27 +16,20 @@ import {
   type StreamFilterQuery,
 } from '@turnkeeper/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { IntakeMetrics } from '../intake/intake-metrics.ts';
+import { type AcceptParts, acceptAndJoin, acceptOverHttp, firstRun } from '../intake/accept-and-join.ts';
 import { filesOf } from '../intake/message-files.ts';
 import type { Targets } from '../intake/targets.ts';
-import type { RunStreams } from '../runs/run-streams.ts';
 import type { Access, Caller } from './access.ts';
 import { IdempotencyKeys } from './idempotency.ts';
 import type { RateGate } from './rate-gate.ts';
 import { inRequestSpan } from './request-span.ts';
 import { parseBody, parseQuery } from './requests.ts';
 
-export interface MessageParts {
+export interface MessageParts extends AcceptParts {
   readonly access: Access;
   readonly rates: RateGate;
   readonly targets: Targets;
-  readonly acceptMessage: Pick<AcceptMessage, 'accept' | 'laneOf'>;
-  readonly runs: Pick<RunReads, 'get'>;
-  readonly streams: RunStreams;
   readonly attachments: Pick<AttachmentRecords, 'find'>;
-  readonly clock: Clock;
-  readonly tracer: Tracer;
-  readonly metrics: Pick<IntakeMetrics, 'answered'>;
 }
 
 const PATH = '/v1/messages';
@@ -68,7 +55,7 @@ async function answer(
   const body = parseBody(MessageRequestSchema, request.body);
   const message = await inboundOf(body, { parts, caller, keys, request, traceparent });
   if (stream === 'true') return answerWithStream(message, { parts, caller, reply, filter });
-  const acceptance = await accept(message, parts);
+  const acceptance = await acceptOverHttp(message, parts);
   const first = acceptance.status === 'duplicate' ? await firstRun(acceptance, parts) : null;
   reply.code(202).header('content-type', 'application/json; charset=utf-8');
   if (first !== null) reply.header('idempotent-replayed', 'true');
@@ -110,25 +97,6 @@ async function inboundOf(
   };
 }
 
-async function accept(message: InboundMessage, parts: MessageParts): Promise<Acceptance> {
-  const { acceptMessage, clock, metrics, tracer } = parts;
-  const startedMs = clock.monotonicMs();
-  const span = tracer.start('intake.accept', { parent: message.traceparent });
-  const acceptance = await traced(span, () => acceptMessage.accept(message));
-  const platform = 'source' in message.target ? message.target.source.platform : 'api';
-  metrics.answered(acceptance, { door: 'http', kind: message.kind, platform, ms: clock.monotonicMs() - startedMs });
-  return acceptance;
-}
-
-/** The run of a first acceptance, for the status that every answer carries. */
-async function firstRun({ lane, eventId }: Acceptance, { runs }: MessageParts): Promise<RunRecord> {
-  const run = await runs.get(lane.tenantId, eventId);
-  if (run === null) {
-    throw new AppError({ code: 'gone', message: 'this was accepted before and has been deleted since' });
-  }
-  return run;
-}
-
 function answerOf({ status, eventId, lane, partition, sessionKey, position }: Acceptance, first: RunRecord | null) {
   const runId = formatId('run', eventId);
   const runStatus: RunStatus = first?.status ?? 'queued';
@@ -144,30 +112,16 @@ function answerOf({ status, eventId, lane, partition, sessionKey, position }: Ac
   } satisfies MessageAnswer;
 }
 
-/** Listens before it accepts, so that no word of a fast turn is missed. */
-async function answerWithStream(
+function answerWithStream(
   message: InboundMessage,
   { parts, caller, reply, filter }: StreamAnswer,
 ): Promise<FastifyReply> {
-  const { streams } = parts;
-  const lane = parts.acceptMessage.laneOf(message);
-  let joined = await streams.join(lane);
-  try {
-    const acceptance = await accept(message, parts);
-    if (acceptance.lane.laneId !== lane.laneId) {
-      // a duplicate, and the agent's key policy has changed since
-      joined.close();
-      joined = await streams.join(acceptance.lane);
-    }
-    const run = await firstRun(acceptance, parts);
+  return acceptAndJoin(message, parts, async ({ acceptance, run, joined }) => {
     if (acceptance.status === 'duplicate') reply.header('idempotent-replayed', 'true');
     const accepted = acceptedEvent(acceptance, { message, run });
     await joined.serve(reply, { run, caller, filter, cursor: null, accepted });
     return reply;
-  } catch (error) {
-    joined.close();
-    throw error;
-  }
+  });
 }
 
 interface StreamAnswer {

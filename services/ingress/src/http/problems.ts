@@ -7,23 +7,36 @@ const RETRY_AFTER_MS_DEFAULT = 1000;
 
 export type SendProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
 
-/** Sends any error as RFC 9457. What is not an `AppError` with an HTTP code is a fault of ours: 500, logged, told nothing about. */
-export function problemSender(logger: Logger): SendProblem {
+/** How a door writes down what went wrong. */
+interface ProblemForm {
+  readonly type: string;
+  readonly bodyOf: (problem: Problem) => object;
+}
+
+const RFC_9457: ProblemForm = { type: 'application/problem+json', bodyOf: (problem) => problem };
+
+/** Sends any error, as RFC 9457 unless told otherwise. */
+export function problemSender(logger: Logger, { type, bodyOf }: ProblemForm = RFC_9457): SendProblem {
   return (error, request, reply) => {
-    const known = knownError(error);
-    if (known === null || known.code === 'internal' || known === STORE_FAULTS.row) {
-      logger.failed(error, { requestId: request.id, route: request.routeOptions.url }, 'request failed');
-    }
-    const problem = problemOf(known ?? INTERNAL, request.id);
+    const problem = judged(error, request, logger);
     readAway(request, reply);
     if (problem.status === 401) reply.header('www-authenticate', 'Bearer');
     if (problem.retryAfterMs !== undefined) reply.header('retry-after', String(Math.ceil(problem.retryAfterMs / 1000)));
     reply
       .code(problem.status)
       .header(REQUEST_ID_HEADER, request.id)
-      .header('content-type', 'application/problem+json')
-      .send(JSON.stringify(problem));
+      .header('content-type', type)
+      .send(JSON.stringify(bodyOf(problem)));
   };
+}
+
+/** What is not an `AppError` with an HTTP code is a fault of ours: 500, logged, told nothing about. */
+export function judged(error: unknown, request: FastifyRequest, logger: Logger): Problem {
+  const known = knownError(error);
+  if (known === null || known.code === 'internal' || known === STORE_FAULTS.row) {
+    logger.failed(error, { requestId: request.id, route: request.routeOptions.url }, 'request failed');
+  }
+  return problemOf(known ?? INTERNAL, request.id);
 }
 
 /**
@@ -41,6 +54,7 @@ interface KnownError {
   readonly message: string;
   readonly retryAfterMs?: number | undefined;
   readonly fields?: readonly { pointer: string; code: string }[];
+  readonly runId?: string | undefined;
 }
 
 /** The problem document of an error. Overload and absence always say when to come back. */
@@ -57,6 +71,7 @@ export function problemOf(error: KnownError, requestId: string): Problem {
     retryable: info.retryable,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs: Math.ceil(retryAfterMs) }),
     requestId,
+    ...(error.runId === undefined ? {} : { runId: error.runId }),
     ...(error.fields === undefined || error.fields.length === 0 ? {} : { errors: placesOf(error.fields) }),
   };
 }
@@ -100,8 +115,8 @@ function knownError(error: unknown): KnownError | null {
   return status >= 400 && status < 500 ? { code: 'invalid_json', message: 'the request cannot be read' } : null;
 }
 
-function pick({ message, retryAfterMs, fields, code }: AppError): Omit<KnownError, 'code'> {
-  return { message: code === 'internal' ? INTERNAL.message : message, retryAfterMs, fields };
+function pick({ message, retryAfterMs, fields, runId, code }: AppError): Omit<KnownError, 'code'> {
+  return { message: code === 'internal' ? INTERNAL.message : message, retryAfterMs, fields, runId };
 }
 
 function isHttpCode(code: string): code is HttpErrorCode {

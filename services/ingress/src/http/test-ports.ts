@@ -39,6 +39,7 @@ import { OpenStreams } from '../streams/open-streams.ts';
 import { ClientTokens } from '../visitors/client-tokens.ts';
 import type { Visitor } from '../visitors/visitor.ts';
 import { Access } from './access.ts';
+import { registerChatCompletions } from './chat-completions.ts';
 import { registerHealth } from './health.ts';
 import { registerHooks } from './hooks.ts';
 import { jsonReader } from './json-body.ts';
@@ -191,6 +192,7 @@ export class TestPorts {
       attachments: { find: () => this.#ask(() => []) },
     };
     registerMessages(app, shared);
+    registerChatCompletions(app, { ...shared, ids, logger });
     registerRuns(app, {
       ...shared,
       timelines: { of: async () => null },

@@ -4,6 +4,7 @@ import {
   type Counter,
   type LaneRef,
   type LiveEvent,
+  type RunInStream,
   type RunRecord,
   type StreamReads,
 } from '@turnkeeper/core';
@@ -11,11 +12,11 @@ import type { StreamFilterQuery } from '@turnkeeper/protocol';
 import type { FastifyReply } from 'fastify';
 import type { Caller } from '../http/access.ts';
 import { SseConnection } from '../http/sse.ts';
-import type { OpenStreams } from '../streams/open-streams.ts';
+import type { OpenStream, OpenStreams } from '../streams/open-streams.ts';
 import type { SessionStreams, StreamSink } from '../streams/session-streams.ts';
 import { LateSink, sseSink } from '../streams/sse-sink.ts';
 import { type StreamCursor, streamFilter } from '../streams/stream-filter.ts';
-import { RunSink } from './run-sink.ts';
+import { RunSink, type RunSinkOptions } from './run-sink.ts';
 
 export interface RunStreamsOptions {
   readonly sessionStreams: Pick<SessionStreams, 'join'>;
@@ -30,7 +31,16 @@ export interface RunStreamsOptions {
 export interface JoinedRunLane {
   /** Answers with the stream of one of its runs; what was joined is closed with it. @throws AppError `gone`; StoreError */
   serve(reply: FastifyReply, from: RunStreamCall): Promise<void>;
+  /** As `serve`, for who makes an answer of its own from what concerns the run: `reader` is told all of it, then ended. */
+  follow(reader: RunReader, from: Pick<RunStreamCall, 'run' | 'caller'>): Promise<void>;
   close(): void;
+}
+
+/** Who follows a run to its end. */
+export interface RunReader extends OpenStream {
+  readonly sink: StreamSink;
+  /** Everything has been told. */
+  end(): void;
 }
 
 export interface RunStreamCall {
@@ -62,32 +72,63 @@ export class RunStreams {
         joined.close();
         release();
       };
-      return { close, serve: (reply, from) => this.#serve(reply, from, { sink, close, begin: joined.begin }) };
+      const lateLane = { sink, close, begin: joined.begin };
+      return {
+        close,
+        serve: (reply, from) => this.#serve(reply, from, lateLane),
+        follow: (reader, from) => this.#follow(reader, from, lateLane),
+      };
     } catch (error) {
       release();
       throw error;
     }
   }
 
-  async #serve(
-    reply: FastifyReply,
-    from: RunStreamCall,
-    { sink, close, begin }: { readonly sink: LateSink; close(): void; begin(after: StreamCursor): Promise<void> },
-  ): Promise<void> {
-    const { reads, clock, openStreams, deltasDropped: dropped } = this.#options;
+  async #serve(reply: FastifyReply, from: RunStreamCall, lane: LateLane): Promise<void> {
+    const { clock, deltasDropped: dropped } = this.#options;
     const { run, caller, filter, cursor } = from;
-    const place = await reads.runInStream(run.tenantId, run.runId);
-    if (place === null) throw new AppError({ code: 'gone', message: 'the run has been deleted meanwhile' });
+    const place = await this.#placeOf(run);
     const connection = new SseConnection(reply, { subject: run, clock, dropped });
-    connection.onEnd(close);
-    openStreams.add(connection, { kind: 'run', caller });
-    const now = () => new Date(clock.nowMs()).toISOString();
-    const target = withAcceptance(sseSink(connection, streamFilter(filter), now), from.accepted);
-    sink.target = new RunSink({ ...{ run, place, cursor, target, now }, end: () => connection.end() });
+    const target = withAcceptance(sseSink(connection, streamFilter(filter), this.#now), from.accepted);
+    this.#begin(connection, { run, caller, cursor, place, target }, lane);
+  }
+
+  async #follow(reader: RunReader, { run, caller }: Pick<RunStreamCall, 'run' | 'caller'>, lane: LateLane) {
+    const place = await this.#placeOf(run);
+    this.#begin(reader, { run, caller, cursor: null, place, target: reader.sink }, lane);
+  }
+
+  async #placeOf(run: RunRecord): Promise<RunInStream> {
+    const place = await this.#options.reads.runInStream(run.tenantId, run.runId);
+    if (place === null) throw new AppError({ code: 'gone', message: 'the run has been deleted meanwhile' });
+    return place;
+  }
+
+  #begin(
+    stream: OpenStream & { end(): void },
+    { caller, ...from }: RunStart & { readonly caller: Caller },
+    { sink, close, begin }: LateLane,
+  ): void {
+    const { openStreams } = this.#options;
+    const { cursor, place } = from;
+    stream.onEnd(close);
+    openStreams.add(stream, { kind: 'run', caller });
+    sink.target = new RunSink({ ...from, now: this.#now, end: () => stream.end() });
     const start = cursor === null || cursor.seq <= place.before ? { seq: place.before, told: 0 } : cursor;
     // the answer has begun: a store that is away now can only end it, and the reader comes back with its cursor
-    begin(start).catch(() => openStreams.end(connection));
+    begin(start).catch(() => openStreams.end(stream));
   }
+
+  readonly #now = () => new Date(this.#options.clock.nowMs()).toISOString();
+}
+
+type RunStart = Pick<RunSinkOptions, 'run' | 'cursor' | 'place' | 'target'>;
+
+/** A joined lane whose sink has no target yet. */
+interface LateLane {
+  readonly sink: LateSink;
+  close(): void;
+  begin(after: StreamCursor): Promise<void>;
 }
 
 function withAcceptance(target: StreamSink, accepted: LiveEvent | undefined): StreamSink {

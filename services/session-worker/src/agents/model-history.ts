@@ -18,6 +18,7 @@ interface HistoryMessage {
 }
 
 const text = z.object({ text: z.string() });
+const before = z.object({ before: z.array(z.object({ role: z.enum(['user', 'assistant']), text: z.string() })) });
 const callStep = z.object({
   blocks: z.array(
     z.discriminatedUnion('type', [
@@ -54,7 +55,12 @@ function messageOf({ role, body }: TranscriptEntry): HistoryMessage[] {
   const said = text.safeParse(body).data;
   if (said === undefined || role === 'notice') return [];
   if (role === 'assistant') return assistantOf([{ type: 'text', text: said.text }]);
-  return [{ ...NOTHING, role, message: { role, content: said.text } }];
+  const earlier = before.safeParse(body).data?.before ?? [];
+  return [...earlier.map(spokenOf), spokenOf({ role, text: said.text })];
+}
+
+function spokenOf({ role, text }: { readonly role: 'user' | 'assistant'; readonly text: string }): HistoryMessage {
+  return { ...NOTHING, role, message: { role, content: text } };
 }
 
 const NOTHING = { calls: [], callId: null, stopReason: null } as const;

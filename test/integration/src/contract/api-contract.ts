@@ -26,6 +26,8 @@ export interface Contract {
   readonly streams: boolean;
   /** The codes that the document lists for a status. */
   codesOf(status: number): readonly string[];
+  /** The code of a refusal that has the form which the document gives it; null when it has another. */
+  codeIn(answer: { readonly status: number; readonly type: string; readonly text: string }): string | null;
   /** Why an answer of success is not what the document says; null when it is. */
   faultOf(status: number, answer: unknown): string | null;
 }
@@ -65,6 +67,7 @@ function contractOf(method: string, path: string, operation: Json): Contract {
     statuses: Object.keys(responses),
     streams: Object.values(responses).some((answer) => schemaIn(answer, 'text/event-stream') !== null),
     codesOf: (status) => (responses[status]?.['x-codes'] ?? []) as readonly string[],
+    codeIn: refusalReader(responses),
     faultOf: answerJudge(responses),
   };
 }
@@ -72,6 +75,16 @@ function contractOf(method: string, path: string, operation: Json): Contract {
 function schemaIn(holder: Json, type: string): Json | null {
   const content = (holder['content'] ?? {}) as Record<string, { schema?: Json }>;
   return content[type]?.schema ?? null;
+}
+
+function refusalReader(responses: Readonly<Record<string, Json>>): Contract['codeIn'] {
+  return ({ status, type, text }) => {
+    const content = (responses[status]?.['content'] ?? { 'application/problem+json': {} }) as Json;
+    const known = Object.keys(content).find((one) => type.startsWith(one));
+    if (known === undefined) return null;
+    const { code, error } = JSON.parse(text);
+    return (known === 'application/json' ? error?.code : code) ?? null;
+  };
 }
 
 function answerJudge(responses: Readonly<Record<string, Json>>): Contract['faultOf'] {

@@ -38,11 +38,12 @@ afterAll(async () => {
 });
 
 /** What the document, or reason, does not allow of an answer. */
-function faultOf({ contract }: FuzzRequest, { status, type, text }: WireAnswer): string | null {
+function faultOf({ contract }: FuzzRequest, answer: WireAnswer): string | null {
+  const { status, type, text } = answer;
   if (status >= 500) return `${status} ${text}`;
   if (status < 300) return type.startsWith('application/json') ? contract.faultOf(status, JSON.parse(text)) : null;
-  if (!type.startsWith('application/problem+json')) return `${status} as ${type}: ${text}`;
-  const { code } = JSON.parse(text);
+  const code = contract.codeIn(answer);
+  if (code === null) return `${status} as ${type}: ${text}`;
   return contract.codesOf(status).includes(code) ? null : `${status} ${code} is not in the document`;
 }
 

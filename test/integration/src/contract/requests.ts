@@ -17,6 +17,12 @@ export interface WireRequest {
 /** Bodies that hold rules which schemas cannot say. */
 const BODIES: Readonly<Record<string, (stage: Stage) => Json>> = {
   createMessage: ({ ids }) => ({ agentId: ids['agent'], sessionKey: ids['sessionKey'], text: 'hi' }),
+  // no worker may be there to answer: a stream begins all the same
+  createChatCompletion: ({ ids }) => ({
+    model: ids['agent'],
+    messages: [{ role: 'user', content: 'hi' }],
+    stream: true,
+  }),
   sendOutbound: ({ ids }) => ({ text: 'hi', accountId: ids['account'] }),
   updateSession: () => ({ label: `label ${randomBytes(4).toString('hex')}` }),
   answerInput: () => ({ text: 'yes' }),
