@@ -529,6 +529,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/models": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the agents as models, for clients of OpenAI
+         * @description Needs the scope `messages:write`.
+         */
+        readonly get: operations["listModels"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/chat/completions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Say something to an agent and get its answer, for clients of OpenAI
+         * @description Needs the scope `messages:write`.
+         */
+        readonly post: operations["createChatCompletion"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/agents": {
         readonly parameters: {
             readonly query?: never;
@@ -703,6 +743,16 @@ export interface components {
                 readonly code: string;
             }[];
             readonly runId?: string;
+        };
+        readonly CompletionError: {
+            readonly error: {
+                readonly message: string;
+                /** @enum {string} */
+                readonly type: "invalid_request_error" | "authentication_error" | "permission_error" | "rate_limit_error" | "server_error";
+                readonly param: string | null;
+                readonly code: string;
+                readonly runId?: string;
+            };
         };
     };
     responses: never;
@@ -1997,6 +2047,138 @@ export interface operations {
                 };
                 content: {
                     readonly "*/*": string;
+                };
+            };
+        };
+    };
+    readonly listModels: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @constant */
+                        readonly object: "list";
+                        readonly data: readonly {
+                            readonly id: string;
+                            /** @constant */
+                            readonly object: "model";
+                            readonly created: number;
+                            readonly owned_by: string;
+                        }[];
+                        readonly has_more: boolean;
+                    };
+                };
+            };
+        };
+    };
+    readonly createChatCompletion: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                readonly "Idempotency-Key"?: string;
+                readonly "X-Session-Key"?: string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly temperature?: unknown;
+                    readonly top_p?: unknown;
+                    readonly max_tokens?: unknown;
+                    readonly max_completion_tokens?: unknown;
+                    readonly presence_penalty?: unknown;
+                    readonly frequency_penalty?: unknown;
+                    readonly logit_bias?: unknown;
+                    readonly seed?: unknown;
+                    readonly user?: unknown;
+                    readonly safety_identifier?: unknown;
+                    readonly prompt_cache_key?: unknown;
+                    readonly prompt_cache_retention?: unknown;
+                    readonly store?: unknown;
+                    readonly metadata?: unknown;
+                    readonly service_tier?: unknown;
+                    readonly reasoning_effort?: unknown;
+                    readonly verbosity?: unknown;
+                    readonly parallel_tool_calls?: unknown;
+                    readonly n?: unknown;
+                    readonly stop?: unknown;
+                    readonly tools?: unknown;
+                    readonly tool_choice?: unknown;
+                    readonly functions?: unknown;
+                    readonly function_call?: unknown;
+                    readonly response_format?: unknown;
+                    readonly logprobs?: unknown;
+                    readonly top_logprobs?: unknown;
+                    readonly modalities?: unknown;
+                    readonly audio?: unknown;
+                    readonly prediction?: unknown;
+                    readonly web_search_options?: unknown;
+                    readonly model: string;
+                    readonly messages: readonly ({
+                        /** @enum {string} */
+                        readonly role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
+                        readonly content?: (string | readonly {
+                            /** @constant */
+                            readonly type: "text";
+                            readonly text: string;
+                        }[]) | null;
+                    } & {
+                        readonly [key: string]: unknown;
+                    })[];
+                    readonly stream?: boolean | null;
+                    readonly stream_options?: {
+                        readonly include_usage?: boolean | null;
+                        readonly include_obfuscation?: boolean | null;
+                    } | null;
+                    readonly idempotencyKey?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        /** @constant */
+                        readonly object: "chat.completion";
+                        readonly created: number;
+                        readonly model: string;
+                        readonly choices: readonly {
+                            readonly index: number;
+                            readonly message: {
+                                /** @constant */
+                                readonly role: "assistant";
+                                readonly content: string;
+                                readonly refusal: null;
+                            };
+                            readonly logprobs: null;
+                            /** @constant */
+                            readonly finish_reason: "stop";
+                        }[];
+                        readonly usage: {
+                            readonly prompt_tokens: number;
+                            readonly completion_tokens: number;
+                            readonly total_tokens: number;
+                        };
+                    };
+                    readonly "text/event-stream": string;
                 };
             };
         };

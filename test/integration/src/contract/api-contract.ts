@@ -79,11 +79,10 @@ function schemaIn(holder: Json, type: string): Json | null {
 
 function refusalReader(responses: Readonly<Record<string, Json>>): Contract['codeIn'] {
   return ({ status, type, text }) => {
-    const content = (responses[status]?.['content'] ?? { 'application/problem+json': {} }) as Json;
-    const known = Object.keys(content).find((one) => type.startsWith(one));
-    if (known === undefined) return null;
-    const { code, error } = JSON.parse(text);
-    return (known === 'application/json' ? error?.code : code) ?? null;
+    const content = (responses[status]?.['content'] ?? {}) as Json;
+    if (type.startsWith('application/problem+json')) return JSON.parse(text).code ?? null;
+    const isOther = status >= 400 && 'application/json' in content && type.startsWith('application/json');
+    return isOther ? (JSON.parse(text).error?.code ?? null) : null;
   };
 }
 
