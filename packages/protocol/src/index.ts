@@ -31,7 +31,6 @@ export {
   CompletionChunkSchema,
   type CompletionError,
   CompletionErrorSchema,
-  type CompletionMessage,
   type CompletionRequest,
   CompletionRequestSchema,
   CompletionSchema,
