@@ -45,7 +45,7 @@ import { registerHooks } from './hooks.ts';
 import { jsonReader } from './json-body.ts';
 import { registerMessages } from './messages.ts';
 import { RateGate } from './rate-gate.ts';
-import { registerRuns } from './runs.ts';
+import { type RunParts, registerRuns } from './runs.ts';
 import { createHttpServer } from './server.ts';
 import { TestLane, testRunStreams } from './test-streams.ts';
 
@@ -193,15 +193,18 @@ export class TestPorts {
     };
     registerMessages(app, shared);
     registerChatCompletions(app, { ...shared, ids, logger });
-    registerRuns(app, {
-      ...shared,
+    registerRuns(app, { ...shared, ...this.#runControl() });
+    registerHooks(app, { ...shared, ...configs, openAccounts: new OpenAccounts() });
+    return app;
+  }
+
+  #runControl(): Pick<RunParts, 'timelines' | 'control' | 'signals' | 'announceEnd'> {
+    return {
       timelines: { of: async () => null },
       control: { cancelRun: (_tenant, runId) => this.#cancel(runId) },
       signals: { stopTurn: (_tenant, turnId) => this.stopped.push(turnId) },
       announceEnd: (_lane, run) => this.announced.push(run),
-    });
-    registerHooks(app, { ...shared, ...configs, openAccounts: new OpenAccounts() });
-    return app;
+    };
   }
 
   #configs() {
