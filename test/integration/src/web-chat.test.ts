@@ -136,6 +136,30 @@ describe('a visitor', () => {
   });
 });
 
+describe('a question', () => {
+  test('is answered by its visitor over the socket, and by no other', async () => {
+    using rae = await visit('rae');
+    using sue = await visit('sue', { node: 1 });
+    rae.say('u_rae', 'm-1', '[[ask Blue or green?]]');
+    const asked = await rae.next(({ type }) => type === 'input.required');
+    expect(asked).toMatchObject({ room: 'u_rae', data: { prompt: 'Blue or green?', kind: 'question' } });
+    const waits = await rae.next(({ type }) => type === 'run.waiting');
+    const inputId = asked.data?.['inputId'];
+    expect(waits).toMatchObject({ seq: asked.seq, data: { inputId } });
+    sue.send({ type: 'input.answer', inputId, text: 'red' });
+    expect((await sue.next(({ type }) => type === 'error')).data).toMatchObject({ code: 'not_found' });
+    rae.send({ type: 'input.answer', inputId, text: ' ' });
+    expect((await rae.next(({ type }) => type === 'error')).data).toMatchObject({ code: 'invalid_field' });
+    rae.send({ type: 'input.answer', inputId, text: 'green' });
+    const resolved = await rae.next(({ type }) => type === 'input.resolved');
+    expect(resolved.data).toMatchObject({ inputId, outcome: 'answered' });
+    expect(await rae.next(isReply)).toMatchObject({ data: { text: 'green' } });
+    rae.send({ type: 'input.answer', inputId, text: 'blue' });
+    const late = ({ type, data }: Frame) => type === 'error' && data?.['code'] === 'input_closed';
+    await rae.next(late);
+  });
+});
+
 describe('other rooms', () => {
   test('are as if they were not there', async () => {
     using hal = await visit('hal');
@@ -261,4 +285,28 @@ describe('a socket ends', () => {
     await cluster.admin('/admin/v1/tenants/late', { method: 'PATCH', body: { status: 'suspended' } });
     expect(await client.closed).toBe(4403);
   });
+});
+
+// the last: a node goes
+test('a node that drains closes its sockets with 1012, and their clients miss nothing on the other', async () => {
+  const node = cluster.ingress[1];
+  const visitors = await Promise.all(Array.from({ length: 12 }, (_, i) => visit(`tom-${i}`, { node: 1 })));
+  using stranger = await ChatClient.connect(urlOf(1));
+  for (const [i, tom] of visitors.entries()) tom.say(`u_tom-${i}`, 'm-1', 'before you go');
+  await Promise.all(visitors.map((tom) => tom.answerTo('m-1')));
+  node?.signal('SIGTERM');
+  expect(await stranger.closed).toBe(1012);
+  expect(new Set(await Promise.all(visitors.map(({ closed }) => closed)))).toEqual(new Set([1012]));
+  for (const { frames } of visitors) {
+    const { data } = frames.find(({ type }) => type === 'stream.closing') ?? expect.fail('it was not told');
+    expect(data).toMatchObject({ reason: 'drain' });
+    expect(data?.['reconnectAfterMs']).toBeLessThanOrEqual(30_000);
+  }
+  const [tom] = visitors;
+  const last = tom?.frames.findLast(({ id }) => id !== undefined)?.id;
+  using again = await visit('tom-0');
+  again.send({ type: 'resume', room: 'u_tom-0', lastSeq: last ?? 0 });
+  const told = () => [...(tom?.frames ?? []), ...again.frames];
+  await again.next(() => told().some(isReply));
+  expect(textsOf(told())).toEqual(['before you go']);
 });

@@ -1,4 +1,4 @@
-import type { BootId, DurableEvent, LaneRef, MessageId, SessionId, TenantPage } from '@turnkeeper/core';
+import type { BootId, DurableEvent, LanePage, LaneRef, MessageId, SessionId, TenantPage } from '@turnkeeper/core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { freshId, openStage, type Stage, type StageLane } from '../testing/stage.ts';
 import { StreamStore } from './stream-store.ts';
@@ -74,6 +74,54 @@ describe('what changed in a lane', () => {
     expect([first.upTo, first.head, second.upTo]).toEqual([200, 202, 202]);
     const finished = [...first.events, ...second.events].filter(({ type }) => type === 'turn.finished');
     expect(finished.map(({ seq }) => seq)).toEqual(Array.from({ length: 101 }, (_, n) => 2 * n + 2));
+  });
+});
+
+describe('much text', () => {
+  const LARGE_BYTES = 40_000;
+  // stored small, and large when it is read; and the other way round
+  const texts = [
+    'x'.repeat(LARGE_BYTES),
+    Array.from({ length: LARGE_BYTES / 10 }, () => Math.random().toString(36).slice(2)).join(''),
+  ];
+
+  async function pagesOf(lane: LaneRef, bytesMax: number) {
+    const bounded = new StreamStore(stage.engine, { bytesMax });
+    const pages: LanePage[] = [];
+    for (let after = 0; ; after = pages.at(-1)?.upTo ?? 0) {
+      const [page] = await bounded.changes([{ lane, after }]);
+      if (!page || page.events.length === 0) return pages;
+      expect(page.upTo).toBeGreaterThan(after);
+      pages.push(page);
+    }
+  }
+
+  it.each(texts)('is told in pages of bounded size, of which none is missing anything', async (text) => {
+    const lane = await freshLane();
+    for (let n = 0; n < 6; n++) {
+      await stage.send(lane, text);
+      await stage.commit(bootId, await stage.claim(bootId, lane));
+    }
+    // ended aside: cancelled while it waited behind one that was handed back
+    const waits = await stage.send(lane, text);
+    await stage.control.cancelRun(lane.tenantId, waits);
+    await stage.send(lane, text);
+    const turn = await stage.claim(bootId, lane);
+    await stage.lanes.handBack(bootId, [{ ...turn, hadEffect: false, reason: 'local_failure' }]);
+    await stage.claim(bootId, lane);
+
+    const [whole, ...none] = await pagesOf(lane, 100_000_000);
+    expect(none).toEqual([]);
+    for (const bytesMax of [1, LARGE_BYTES, 2.5 * LARGE_BYTES]) {
+      const pages = await pagesOf(lane, bytesMax);
+      expect(pages.flatMap(({ events }) => events)).toEqual(whole?.events);
+      expect(pages.length).toBeGreaterThan(2);
+      for (const { events } of pages) {
+        const bytes = events.reduce((sum, { data }) => sum + String(data['text'] ?? '').length, 0);
+        // of each kind so much, and what the transaction wrote that passed it
+        expect(bytes).toBeLessThanOrEqual(2 * (bytesMax + text.length + 100));
+      }
+    }
   });
 });
 

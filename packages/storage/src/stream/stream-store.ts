@@ -31,9 +31,9 @@ import {
 
 const HEADS = call('lane_heads', 4);
 const TURNS = call('changed_turns', 6);
-const EVENTS_AT = call('events_at', 5);
-const ENDED_ASIDE = call('ended_aside', 7);
-const MESSAGES = call('changed_messages', 7);
+const EVENTS_AT = call('events_at', 7);
+const ENDED_ASIDE = call('ended_aside', 8);
+const MESSAGES = call('changed_messages', 8);
 const MARKS = call('changed_marks', 7);
 const PENDING = call('pending_events', 5);
 const TENANT_CHANGES = call('tenant_changes', 3);
@@ -44,6 +44,10 @@ const RUN_IN_STREAM = call('run_in_stream', 2);
 const ROWS_MAX = 100;
 const ROWS_MIN = 10;
 const ROWS_PER_READ = 1_000;
+/** Bytes of bodies likewise, of each kind of row; what one transaction wrote always comes whole. */
+const BYTES_MAX = 1024 * 1024;
+const BYTES_MIN = 64 * 1024;
+const BYTES_PER_READ = 8 * 1024 * 1024;
 const PENDING_MAX = 200;
 const CHANGES_MAX = 1_000;
 
@@ -55,6 +59,7 @@ interface Wanted {
   readonly head: HeadRow;
   readonly turns: readonly TurnRow[];
   readonly rowsMax: number;
+  readonly bytesMax: number;
 }
 
 /** What the rows of one lane tell of, and up to where nothing is missing. */
@@ -71,11 +76,13 @@ interface Found {
 export class StreamStore implements StreamReads {
   readonly #database: Database;
   readonly #changesMax: number;
+  readonly #bytesMax: number;
 
-  /** `changesMax`: of each kind, per page of a tenant's changes. */
-  constructor(database: Database, { changesMax = CHANGES_MAX } = {}) {
+  /** `changesMax`: of each kind, per page of a tenant's changes. `bytesMax`: of each kind, per page of one lane. */
+  constructor(database: Database, { changesMax = CHANGES_MAX, bytesMax = BYTES_MAX } = {}) {
     this.#database = database;
     this.#changesMax = changesMax;
+    this.#bytesMax = bytesMax;
   }
 
   async heads(lanes: readonly LaneRef[]): Promise<(LaneHead | null)[]> {
@@ -88,6 +95,10 @@ export class StreamStore implements StreamReads {
 
   async changes(items: readonly { readonly lane: LaneRef; readonly after: number }[]): Promise<(LanePage | null)[]> {
     const rowsMax = Math.max(ROWS_MIN, Math.min(ROWS_MAX, Math.floor(ROWS_PER_READ / items.length)));
+    const bytesMax = Math.max(
+      Math.min(BYTES_MIN, this.#bytesMax),
+      Math.min(this.#bytesMax, Math.floor(BYTES_PER_READ / items.length)),
+    );
     const heads = await this.#headRows(items.map(({ lane }) => lane));
     const turns = byItem(await this.#rows<TurnRow>(TURNS, items, [items.map(({ after }) => after), rowsMax]));
     const wanted = items.map(({ lane, after }, i): Wanted | null => {
@@ -96,7 +107,7 @@ export class StreamStore implements StreamReads {
       const mine = turns(i);
       const last = mine.length === rowsMax ? mine.at(-1) : undefined;
       const upTo = last === undefined ? Number(head.seq) : Math.max(after, Number(last.end_seq));
-      return { lane, after, upTo, head, turns: mine, rowsMax };
+      return { lane, after, upTo, head, turns: mine, rowsMax, bytesMax };
     });
     const found = await this.#events(wanted.flatMap((item) => item ?? []));
     return wanted.map((item) => item && pageOf(item, found.get(item)));
@@ -148,26 +159,40 @@ export class StreamStore implements StreamReads {
   }
 
   async #events(wanted: readonly Wanted[]): Promise<Map<Wanted, Found>> {
-    const places = wanted.flatMap((item, i) => ordsOf(item).map((ord) => ({ i, lane: item.lane, ord })));
-    const rowsMax = wanted[0]?.rowsMax ?? ROWS_MAX;
+    const places = wanted.flatMap((item, i) => ordsOf(item).map((ord) => ({ i, lane: item.lane, ord, item })));
+    const { rowsMax = ROWS_MAX, bytesMax = BYTES_MAX } = wanted[0] ?? {};
     const range = [wanted.map(({ after }) => after), wanted.map(({ upTo }) => upTo), rowsMax];
     const [taken, aside, messages, marks] = await Promise.all([
-      this.#rows<EventRow>(EVENTS_AT, places, [places.map(({ ord }) => ord)]),
-      this.#rows<EventRow>(ENDED_ASIDE, wanted, range).then(byItem),
-      this.#rows<MessageRow>(MESSAGES, wanted, range).then(byItem),
+      this.#rows<Cut<EventRow>>(EVENTS_AT, places, [
+        places.map(({ ord }) => ord),
+        places.map(({ item }) => item.after),
+        bytesMax,
+      ]),
+      this.#rows<Cut<EventRow>>(ENDED_ASIDE, wanted, [...range, bytesMax]).then(byItem),
+      this.#rows<Cut<MessageRow>>(MESSAGES, wanted, [...range, bytesMax]).then(byItem),
       this.#rows<MarkRow>(MARKS, wanted, range).then(byItem),
     ]);
     const takenBy = byItem(taken.map((row) => ({ ...row, i: (places[row.i - 1]?.i ?? 0) + 1 })));
     return new Map(
       wanted.map((item, i) => {
         const rows = { taken: takenBy(i), aside: aside(i), messages: messages(i), marks: marks(i) };
+        const toldAt = ({ seq }: EventRow) => Math.max(Number(seq ?? item.head.turn_seq), item.after + 1);
         const ends = [
           item.upTo,
           ...lastOf(rows.aside, rowsMax, ({ end_seq }) => end_seq),
           ...lastOf(rows.messages, rowsMax, ({ seq }) => seq),
           ...lastOf(rows.marks, rowsMax, ({ seq }) => seq),
+          ...beforeCut(rows.taken, toldAt),
+          ...beforeCut(rows.aside, ({ end_seq }) => Number(end_seq)),
+          ...beforeCut(rows.messages, ({ seq }) => Number(seq)),
         ];
-        return [item, { upTo: Math.min(...ends), events: eventsOf(item, rows) }];
+        const whole = {
+          ...rows,
+          taken: wholeOf(rows.taken),
+          aside: wholeOf(rows.aside),
+          messages: wholeOf(rows.messages),
+        };
+        return [item, { upTo: Math.min(...ends), events: eventsOf(item, whole) }];
       }),
     );
   }
@@ -235,6 +260,18 @@ function byItem<Row extends { readonly i: number }>(rows: readonly Row[]): (i: n
 function lastOf<Row>(rows: readonly Row[], rowsMax: number, seqOf: (row: Row) => string | null): number[] {
   const last = rows.length >= rowsMax ? rows.at(-1) : undefined;
   return last === undefined ? [] : [Number(seqOf(last))];
+}
+
+/** A row that did not fit came without its body. */
+type Cut<Row> = Row & { readonly cut: boolean };
+
+function wholeOf<Row>(rows: readonly Cut<Row>[]): readonly Row[] {
+  return rows.filter(({ cut }) => !cut);
+}
+
+/** The page ends before what did not fit. */
+function beforeCut<Row>(rows: readonly Cut<Row>[], seqOf: (row: Row) => number): number[] {
+  return rows.flatMap((row) => (row.cut ? [seqOf(row) - 1] : []));
 }
 
 function pageOf({ after, head }: Wanted, found: Found | undefined): LanePage {

@@ -116,7 +116,8 @@ export class ClientSocket {
       const principal = await authenticate(frame.token);
       if (link.isOpen) this.begin(principal);
     } catch (error) {
-      if (!(error instanceof AppError)) throw error;
+      // nothing is known of the token then: its client must not take it for a bad one
+      if (error instanceof StoreError || !(error instanceof AppError)) throw error;
       link.end(closeCodeOf(error.code), error.code);
     }
   }

@@ -6,6 +6,7 @@ import { OpenSockets } from '../sockets/open-sockets.ts';
 import { LaneChanges } from './lane-changes.ts';
 import { OpenStreams } from './open-streams.ts';
 import { SessionStreams } from './session-streams.ts';
+import { TenantChanges } from './tenant-changes.ts';
 import { TenantStreams } from './tenant-streams.ts';
 
 export interface StreamParts {
@@ -27,7 +28,8 @@ export function buildStreams(kit: Kit, parts: StreamParts) {
   const deltasDropped = metrics.counter('stream_deltas_dropped_total');
   const sessionStreams = new SessionStreams({ reads, changes: laneChanges, live, snapshots, clock, logger, replays });
   const streams = new RunStreams({ sessionStreams, reads, clock, openStreams, deltasDropped });
-  const tenantStreams = new TenantStreams({ reads, changes: laneChanges, live, clock, logger, replays });
+  const tenantChanges = new TenantChanges({ reads, clock, logger });
+  const tenantStreams = new TenantStreams({ reads, changes: laneChanges, tenantChanges, live, clock, logger, replays });
   const openSockets = new OpenSockets();
   return { openStreams, openSockets, laneChanges, streams, sessionStreams, tenantStreams, deltasDropped };
 }

@@ -21,10 +21,13 @@ export class LaneHints {
     return this.#wanted.size;
   }
 
-  want(lane: LaneRef): void {
-    if (this.#wanted.size >= WANTED_MAX) return;
+  /** False: too many wait already, and this one does not. */
+  want(lane: LaneRef): boolean {
+    if (this.#wanted.has(lane.laneId)) return true;
+    if (this.#wanted.size >= WANTED_MAX) return false;
     this.#wanted.set(lane.laneId, lane);
     if (!this.#held.has(lane.laneId)) this.#held.set(lane.laneId, []);
+    return true;
   }
 
   /** The next lanes to be read. */

@@ -11,9 +11,11 @@ import {
   STREAM_EVENTS,
   type StreamReads,
   type TenantId,
+  type TenantPage,
 } from '@turnkeeper/core';
 import type { LaneChanges } from './lane-changes.ts';
 import { LaneHints } from './lane-hints.ts';
+import type { TenantChanges } from './tenant-changes.ts';
 
 /** Where the events of a tenant go. */
 export interface TenantSink {
@@ -26,8 +28,9 @@ export interface TenantSink {
 
 export interface TenantFollowerOptions {
   readonly tenantId: TenantId;
-  readonly reads: Pick<StreamReads, 'tenantChanges' | 'seqsAt'>;
+  readonly reads: Pick<StreamReads, 'seqsAt'>;
   readonly changes: Pick<LaneChanges, 'read'>;
+  readonly tenantChanges: Pick<TenantChanges, 'follow' | 'look'>;
   readonly live: Pick<LiveStream, 'subscribeTenant'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -41,10 +44,8 @@ const DURABLE: ReadonlySet<string> = new Set(
 const LANES_PER_READ = 50;
 /** Lanes of which it is remembered what was told; those told of longest ago are forgotten first. */
 const LANES_KNOWN_MAX = 100_000;
-/** The rows are asked what changed so often, besides what live events tell. */
-const POLL_MS = 2_000;
-/** A transaction may commit so much later than the moment that its rows have. */
-const OVERLAP_MICROS = 8_000_000;
+/** After rows could not be read. */
+const RETRY_MS = 2_000;
 
 /**
  * One reader of all lanes of a tenant (decision 0009). As in a `LaneFollower`, durable events come from rows alone, each
@@ -53,7 +54,7 @@ const OVERLAP_MICROS = 8_000_000;
  * ```
  *  live event with a seq ───────┐
  *                               ├─► lanes to be read ─► the rows behind what was told of each ─► durable events
- *  what changed since `toldTo` ─┘        (all read: `toldTo` moves to the last look, less the overlap)
+ *  what changed, by the poll ───┘        (all read: `toldTo` moves to where the last look told it to)
  *  live event without one ─► held while its lane is to be read, else passed on at once
  * ```
  * What was told of a lane is known for this connection; of a lane that is not known, everything that changed behind
@@ -67,6 +68,13 @@ export class TenantFollower {
   readonly #hints: LaneHints;
   readonly #told = new Map<LaneId, number>();
   #toldTo: Micros = 0;
+  /** Once all lanes that are to be read have been, `toldTo` moves here. */
+  #toldNext: Micros = 0;
+  /** More changed than can be kept in mind: the rows have to be looked at again from `toldTo` on. */
+  #isBehind = false;
+  /** Nothing is to be read, and nothing is being read. */
+  #isIdle = false;
+  #unfollow: () => void = () => undefined;
   #wake = new AbortController();
 
   constructor(options: TenantFollowerOptions) {
@@ -84,26 +92,24 @@ export class TenantFollower {
 
   /** Tells what changes, until it is closed. Resolves then. */
   async goOn(): Promise<void> {
-    const { clock, logger, tenantId } = this.#options;
-    let nextLookMs = clock.monotonicMs() + POLL_MS;
+    const { clock, logger, tenantId, tenantChanges } = this.#options;
+    if (this.#stop.signal.aborted) return;
+    this.#unfollow = tenantChanges.follow(tenantId, this.#toldTo, (lanes, toldTo) => this.#onChanged(lanes, toldTo));
     while (!this.#stop.signal.aborted) {
-      this.#wake = new AbortController();
-      const restMs = nextLookMs - clock.monotonicMs();
-      const isWanted = this.#hints.size > 0;
-      if (!isWanted && restMs > 0) await clock.sleep(restMs, AbortSignal.any([this.#wake.signal, this.#stop.signal]));
+      if (this.#hints.size === 0 && !this.#isBehind) await this.#nextHint();
       try {
-        if (clock.monotonicMs() < nextLookMs) await this.#readWanted();
-        else await this.#look();
+        if (this.#isBehind) await this.#look();
+        else await this.#readOn();
       } catch (error) {
         logger.failed(error, { tenantId }, 'the stream of a tenant could not read what changed');
-        await clock.sleep(POLL_MS, this.#stop.signal);
+        await clock.sleep(RETRY_MS, this.#stop.signal);
       }
-      if (clock.monotonicMs() >= nextLookMs) nextLookMs = clock.monotonicMs() + POLL_MS;
     }
   }
 
   close(): void {
     this.#stop.abort();
+    this.#unfollow();
     this.#unsubscribe();
     this.#hints.close();
   }
@@ -115,25 +121,62 @@ export class TenantFollower {
     } else if (event.type !== 'turn.snapshot') this.#hints.pass(lane, event);
   }
 
+  #onChanged(lanes: TenantPage['lanes'], toldTo: Micros): void {
+    this.#wantAll(lanes);
+    this.#toldNext = Math.max(this.#toldNext, toldTo);
+    if (this.#hints.size > 0 || this.#isBehind) this.#wake.abort();
+    else if (this.#isIdle) this.#moveOn(this.#toldNext);
+  }
+
+  #wantAll(lanes: TenantPage['lanes']): void {
+    for (const { lane, seq } of lanes) {
+      const told = this.#told.get(lane.laneId);
+      if (told === undefined || told < seq) this.#want(lane);
+    }
+  }
+
+  /** A lane that must not be forgotten. */
+  #want(lane: LaneRef): void {
+    if (!this.#hints.want(lane)) this.#isBehind = true;
+  }
+
+  async #nextHint(): Promise<void> {
+    this.#wake = new AbortController();
+    this.#moveOn(this.#toldNext);
+    this.#isIdle = true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const signal = AbortSignal.any([this.#wake.signal, this.#stop.signal]);
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    if (!signal.aborted) await promise;
+    this.#isIdle = false;
+  }
+
   /** Page by page, the reader's pace setting ours. */
   async #look(): Promise<void> {
-    const { reads, tenantId } = this.#options;
-    for (let since = this.#toldTo; !this.#stop.signal.aborted; ) {
-      const page = await reads.tenantChanges(tenantId, since);
-      for (const { lane, seq } of page.lanes) {
-        const told = this.#told.get(lane.laneId);
-        if (told === undefined || told < seq) this.#hints.want(lane);
+    const { tenantChanges, tenantId } = this.#options;
+    this.#isBehind = false;
+    try {
+      for await (const { lanes, toldTo } of tenantChanges.look(tenantId, this.#toldTo)) {
+        this.#wantAll(lanes);
+        await this.#readWanted();
+        if (this.#stop.signal.aborted) return;
+        this.#moveOn(toldTo);
       }
-      await this.#readWanted();
-      if (this.#stop.signal.aborted) return;
-      if (page.upTo === null) {
-        this.#toldTo = Math.max(this.#toldTo, page.now - OVERLAP_MICROS);
-        return;
-      }
-      // more than a page within one millisecond is found by what its turns end with
-      since = Math.max(page.upTo, since + 1_000);
-      this.#toldTo = Math.max(this.#toldTo, Math.min(since, page.now - OVERLAP_MICROS));
+    } catch (error) {
+      this.#isBehind = true;
+      throw error;
     }
+  }
+
+  async #readOn(): Promise<void> {
+    const toldNext = this.#toldNext;
+    await this.#readWanted();
+    if (!this.#stop.signal.aborted) this.#moveOn(toldNext);
+  }
+
+  /** Not while anything may have been forgotten. */
+  #moveOn(toldTo: Micros): void {
+    if (!this.#isBehind) this.#toldTo = Math.max(this.#toldTo, toldTo);
   }
 
   async #readWanted(): Promise<void> {
@@ -141,7 +184,7 @@ export class TenantFollower {
       try {
         await this.#read(lanes);
       } catch (error) {
-        for (const lane of lanes) this.#hints.want(lane);
+        for (const lane of lanes) this.#want(lane);
         throw error;
       }
       if (this.#stop.signal.aborted) return;
@@ -165,7 +208,7 @@ export class TenantFollower {
       await sink.drained();
     }
     if (page !== null) this.#remember(lane.laneId, page.upTo);
-    if (page !== null && page.upTo < page.head) this.#hints.want(lane);
+    if (page !== null && page.upTo < page.head) this.#want(lane);
     else this.#hints.told(lane, page?.events ?? []);
   }
 

@@ -1,11 +1,13 @@
 import type { Clock, Counter, LiveStream, Logger, Micros, StreamReads, TenantId } from '@turnkeeper/core';
 import type { LaneChanges } from './lane-changes.ts';
 import type { StreamSink } from './session-streams.ts';
+import type { TenantChanges } from './tenant-changes.ts';
 import { TenantFollower, type TenantSink } from './tenant-follower.ts';
 
 export interface TenantStreamsOptions {
   readonly reads: Pick<StreamReads, 'tenantChanges' | 'seqsAt'>;
   readonly changes: Pick<LaneChanges, 'read'>;
+  readonly tenantChanges: Pick<TenantChanges, 'follow' | 'look'>;
   readonly live: Pick<LiveStream, 'subscribeTenant'>;
   readonly clock: Clock;
   readonly logger: Logger;
