@@ -16,6 +16,8 @@ export interface Source {
   readonly call: Call;
   /** Begins behind it; none: from now on. */
   readonly after?: string | number | undefined;
+  /** Cursors say nothing of their order, and what came shortly before one may come again behind it: the tenant's stream. */
+  readonly isOpaque?: boolean;
   /** Whether what is streamed has ended: the node then says what belongs to its end, and ends its answer. */
   readonly isOver?: (event: StreamEvent) => boolean;
 }
@@ -23,7 +25,9 @@ export interface Source {
 const GIVE_UP_MS_DEFAULT = 300_000;
 /** Three of the comments that a node sends every 15 s. */
 const SILENCE_MS_MAX = 45_000;
+/** Of a run; of a tenant, in the seconds that may come again. */
 const SEEN_MAX = 256;
+const SEEN_OF_TENANT_MAX = 16_384;
 
 /**
  * A stream of events over as many connections as it takes.
@@ -42,7 +46,7 @@ export async function* follow(
   { signal, timeoutMs, giveUpAfterMs = GIVE_UP_MS_DEFAULT }: StreamOptions,
 ): AsyncGenerator<StreamEvent, void, undefined> {
   const patience = new Patience({ signal, timeoutMs });
-  const told = new Told(source.after);
+  const told = new Told(source);
   let isOver = false;
   let failures = 0;
   let servedMs = Date.now();
@@ -109,23 +113,31 @@ async function* pieces({ body }: Response, signal: AbortSignal): AsyncGenerator<
 /** What the reader has been told, over all connections. */
 class Told {
   readonly #cursor: Cursor;
-  /** Streams of runs have no cursor: what was durable is known by what it says. */
+  /** Streams of runs have no cursor, and that of a tenant repeats: what was durable is known by what it says. */
   readonly #seen = new Set<string>();
+  readonly #seenMax: number;
+  readonly #isOpaque: boolean;
+  #opaque: string | undefined;
   #hasCursor = true;
 
-  constructor(after: string | number | undefined) {
-    this.#cursor = new Cursor(after);
+  constructor({ after, isOpaque = false }: Pick<Source, 'after' | 'isOpaque'>) {
+    this.#isOpaque = isOpaque;
+    this.#seenMax = isOpaque ? SEEN_OF_TENANT_MAX : SEEN_MAX;
+    this.#cursor = new Cursor(isOpaque ? undefined : after);
+    this.#opaque = isOpaque && after !== undefined ? String(after) : undefined;
   }
 
   get headers(): Record<string, string> {
-    const { text } = this.#cursor;
-    return {
-      accept: 'text/event-stream',
-      ...(text === undefined || !this.#hasCursor ? {} : { 'last-event-id': text }),
-    };
+    const text = this.#isOpaque ? this.#opaque : this.#hasCursor ? this.#cursor.text : undefined;
+    return { accept: 'text/event-stream', ...(text === undefined ? {} : { 'last-event-id': text }) };
   }
 
   isNew(event: StreamEvent): boolean {
+    if (this.#isOpaque) {
+      if (event.cursor === undefined) return true;
+      this.#opaque = event.cursor;
+      return this.#isUnseen(event);
+    }
     if (event.type === 'stream.open') this.#open(event.data.replayFrom);
     if (event.type === 'stream.reset') this.#cursor.reset(0);
     if (event.type === 'stream.replayed') this.#cursor.advance(String(event.data.replayedTo));
@@ -138,12 +150,13 @@ class Told {
     else if (this.#cursor.text === undefined) this.#cursor.reset(replayFrom);
   }
 
-  #isUnseen({ type, seq, turnId, runIds, data }: StreamEvent): boolean {
+  #isUnseen({ type, seq, sessionKey, sessionId, turnId, runIds, data }: StreamEvent): boolean {
     const { messageId, runId, inputId } = data as Readonly<Record<string, unknown>>;
-    const mark = JSON.stringify([type, seq, turnId, runIds, messageId, runId, inputId]);
+    const mark = JSON.stringify([type, seq, sessionKey, sessionId, turnId, runIds, messageId, runId, inputId]);
     if (this.#seen.has(mark)) return false;
     this.#seen.add(mark);
-    for (const oldest of this.#seen) if (this.#seen.size > SEEN_MAX) this.#seen.delete(oldest);
+    const [oldest] = this.#seen.size > this.#seenMax ? this.#seen : [];
+    if (oldest !== undefined) this.#seen.delete(oldest);
     return true;
   }
 }

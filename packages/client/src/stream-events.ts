@@ -13,3 +13,11 @@ type EventOf<T extends Type> = T extends Type
 
 /** An event of a stream, as docs/streaming.md tells: `type` says what `data` is. */
 export type StreamEvent = EventOf<Type>;
+
+/** Which events are streamed. */
+export interface EventFilter {
+  /** Only these, and what is said about the stream itself. */
+  readonly types?: readonly StreamEvent['type'][] | undefined;
+  readonly deltas?: boolean | undefined;
+  readonly tools?: 'none' | 'names' | 'full' | undefined;
+}

@@ -30,12 +30,17 @@ export interface WriteOptions extends CallOptions {
 
 export type QueryValue = string | number | boolean | readonly string[] | undefined;
 
+/** Bytes that can be sent again. */
+export type FileBody = Blob | ArrayBuffer | Uint8Array<ArrayBuffer> | string;
+
 /** A request. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly query?: Readonly<Record<string, QueryValue>> | undefined;
   readonly body?: unknown;
+  /** Instead of a JSON body. */
+  readonly file?: FileBody;
   readonly headers?: Readonly<Record<string, string>>;
   /** Without it only a GET is ever repeated. */
   readonly idempotencyKey?: string | undefined;
@@ -65,14 +70,30 @@ export class Transport {
    * its idempotency key: without one, nobody knows what the first has done.
    * @throws ApiError, ConnectionError, DeadlineError, BadAnswerError, or the signal's reason
    */
-  async json<Answer>(call: Call, { signal, timeoutMs }: CallOptions = {}): Promise<Answer> {
+  json<Answer>(call: Call, options?: CallOptions): Promise<Answer> {
+    const read = async (answer: Response) => {
+      const text = await answer.text();
+      return () => (text === '' ? undefined : parse(text, answer.status)) as Answer;
+    };
+    return this.#ask(call, options, read);
+  }
+
+  /** As `json`, of an answer that is a file. */
+  blob(call: Call, options?: CallOptions): Promise<Blob> {
+    return this.#ask(call, options, async (answer) => {
+      const blob = await answer.blob();
+      return () => blob;
+    });
+  }
+
+  async #ask<Answer>(call: Call, { signal, timeoutMs }: CallOptions = {}, read: Reader<Answer>): Promise<Answer> {
     const { attemptsMax = ATTEMPTS_DEFAULT, timeoutMs: usualMs = TIMEOUT_MS_DEFAULT } = this.#options;
     const patience = new Patience({ signal, timeoutMs: timeoutMs ?? usualMs });
     const isSafe = call.method === 'GET' || call.idempotencyKey !== undefined;
     try {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await this.#once<Answer>(call, patience.signal);
+          return await this.#once(call, patience.signal, read);
         } catch (error) {
           const pauseMs = backoffMs(attempt, error instanceof ApiError ? error.retryAfterMs : undefined);
           if (!isSafe || attempt >= attemptsMax || !isPassing(error) || !patience.has(pauseMs)) throw error;
@@ -97,7 +118,7 @@ export class Transport {
       fetch(this.#urlOf(call), {
         method: call.method,
         headers: headersOf(call, token),
-        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+        ...bodyOf(call),
         cache: 'no-store',
         credentials: 'omit',
         signal,
@@ -112,13 +133,13 @@ export class Transport {
     this.#node = (this.#node + 1) % this.#nodes.length;
   }
 
-  async #once<Answer>(call: Call, signal: AbortSignal): Promise<Answer> {
+  async #once<Answer>(call: Call, signal: AbortSignal, read: Reader<Answer>): Promise<Answer> {
     const timeoutMs = ANSWER_MS_MAX + (call.waitMs ?? 0);
     const patience = new Patience({ signal, timeoutMs, overdue: () => new ConnectionError('no answer in time') });
     try {
       const answer = await this.open(call, patience.signal);
-      const text = await answered(patience.signal, () => answer.text());
-      return (text === '' ? undefined : parse(text, answer.status)) as Answer;
+      const whole = await answered(patience.signal, () => read(answer));
+      return whole();
     } finally {
       patience.end();
     }
@@ -134,6 +155,14 @@ export class Transport {
 /** A key that no other call has. (`crypto.randomUUID` is not there on pages without TLS.) */
 export function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Reads an answer to its end; what was read is made sense of later: that is no fault of the connection. */
+type Reader<Answer> = (answer: Response) => Promise<() => Answer>;
+
+function bodyOf({ body, file }: Call): { body?: FileBody } {
+  if (file !== undefined) return { body: file };
+  return body === undefined ? {} : { body: JSON.stringify(body) };
 }
 
 function headersOf({ body, headers, idempotencyKey }: Call, token: string): Record<string, string> {

@@ -24,7 +24,12 @@ export {
   SOCKET_PROTOCOL,
   SocketQuerySchema,
 } from './frames.ts';
-export { type UploadAnswer, UploadQuerySchema } from './http/attachments.ts';
+export {
+  type ShownAttachment,
+  ShownAttachmentSchema,
+  type UploadAnswer,
+  UploadQuerySchema,
+} from './http/attachments.ts';
 export {
   type Completion,
   type CompletionChunk,

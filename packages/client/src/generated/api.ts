@@ -882,7 +882,15 @@ export interface operations {
                             readonly attempts: number;
                             readonly reply?: {
                                 readonly text: string;
-                                readonly attachments?: readonly unknown[];
+                                readonly attachments?: readonly ({
+                                    readonly kind?: string;
+                                    readonly ref?: string;
+                                    readonly name?: string;
+                                    readonly mime?: string;
+                                    readonly size?: number;
+                                } & {
+                                    readonly [key: string]: unknown;
+                                })[];
                             };
                             readonly error?: {
                                 readonly code: string;
@@ -932,7 +940,15 @@ export interface operations {
                         readonly attempts: number;
                         readonly reply?: {
                             readonly text: string;
-                            readonly attachments?: readonly unknown[];
+                            readonly attachments?: readonly ({
+                                readonly kind?: string;
+                                readonly ref?: string;
+                                readonly name?: string;
+                                readonly mime?: string;
+                                readonly size?: number;
+                            } & {
+                                readonly [key: string]: unknown;
+                            })[];
                         };
                         readonly error?: {
                             readonly code: string;
@@ -1008,7 +1024,15 @@ export interface operations {
                         readonly attempts: number;
                         readonly reply?: {
                             readonly text: string;
-                            readonly attachments?: readonly unknown[];
+                            readonly attachments?: readonly ({
+                                readonly kind?: string;
+                                readonly ref?: string;
+                                readonly name?: string;
+                                readonly mime?: string;
+                                readonly size?: number;
+                            } & {
+                                readonly [key: string]: unknown;
+                            })[];
                         };
                         readonly error?: {
                             readonly code: string;

@@ -2,7 +2,7 @@ import { follow, type StreamOptions } from '../event-stream.ts';
 import { type Listing, listing } from '../listing.ts';
 import type { AnswerOf, BodyOf, QueryOf } from '../operations.ts';
 import { sessionPath } from '../session-path.ts';
-import type { StreamEvent } from '../stream-events.ts';
+import type { EventFilter, StreamEvent } from '../stream-events.ts';
 import { type CallOptions, newKey, type Transport, type WriteOptions } from '../transport.ts';
 
 export type Session = AnswerOf<'getSession'>;
@@ -16,13 +16,9 @@ export interface OfAgent {
   readonly agentId?: string | undefined;
 }
 
-export interface SessionStreamOptions extends StreamOptions, OfAgent {
+export interface SessionStreamOptions extends StreamOptions, EventFilter, OfAgent {
   /** Begins behind this cursor of an event; 0: at the beginning; none: from now on. */
   readonly after?: string | number | undefined;
-  /** Only these, and what is said about the stream itself. */
-  readonly types?: readonly StreamEvent['type'][] | undefined;
-  readonly deltas?: boolean | undefined;
-  readonly tools?: 'none' | 'names' | 'full' | undefined;
 }
 
 /** `/v1/sessions`: conversations, each named by its session key. */

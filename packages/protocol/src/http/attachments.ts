@@ -34,3 +34,13 @@ export const UploadAnswerSchema = z.strictObject({
   expiresAt: InstantSchema.optional(),
 });
 export type UploadAnswer = z.infer<typeof UploadAnswerSchema>;
+
+/** A file as answers show it. Rows of other times and other doors may know less of it, or more. */
+export const ShownAttachmentSchema = z.looseObject({
+  kind: z.string().optional(),
+  ref: z.string().optional(),
+  name: z.string().optional(),
+  mime: z.string().optional(),
+  size: z.number().optional(),
+});
+export type ShownAttachment = z.infer<typeof ShownAttachmentSchema>;

@@ -1,5 +1,6 @@
 /** Runs: the fate of one accepted event. */
 import { z } from 'zod';
+import { ShownAttachmentSchema } from './attachments.ts';
 import { CursorParam, InstantSchema, limitParam, listOf, ReferenceSchema, SessionKeySchema } from './fields.ts';
 
 export const RUN_STATUSES = [
@@ -34,7 +35,7 @@ export const RunSchema = z.strictObject({
   /** Of the question that a `waiting` run waits for: `POST /v1/inputs/{id}/answer`. */
   inputId: z.string().optional(),
   attempts: z.int(),
-  reply: z.strictObject({ text: z.string(), attachments: z.array(z.unknown()).optional() }).optional(),
+  reply: z.strictObject({ text: z.string(), attachments: z.array(ShownAttachmentSchema).optional() }).optional(),
   error: z.strictObject({ code: z.string() }).optional(),
   createdAt: InstantSchema,
   startedAt: InstantSchema.optional(),

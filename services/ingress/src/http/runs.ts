@@ -18,6 +18,8 @@ import {
   RunListQuerySchema,
   RunQuerySchema,
   RunStreamQuerySchema,
+  type ShownAttachment,
+  ShownAttachmentSchema,
   type Timeline,
 } from '@turnkeeper/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -88,7 +90,9 @@ function runAnswer(run: RunRecord): Run {
 }
 
 function replyOf({ text, attachments }: NonNullable<RunRecord['reply']>): NonNullable<Run['reply']> {
-  return attachments === undefined ? { text } : { text, attachments: [...attachments] };
+  if (attachments === undefined) return { text };
+  const shown = attachments.flatMap<ShownAttachment>((given) => ShownAttachmentSchema.safeParse(given).data ?? []);
+  return { text, attachments: shown };
 }
 
 async function listRuns(request: FastifyRequest, { access, runs, targets }: RunParts): Promise<RunList> {
