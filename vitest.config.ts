@@ -39,6 +39,7 @@ export default defineConfig({
           name: 'integration',
           // they mostly wait: for leases to run out, for services to be away
           maxWorkers: 2,
+          maxConcurrency: 2,
           sequence: { groupOrder: 1 },
           include: ['test/{harness,integration,conformance,chaos,browser}/src/**/*.test.ts'],
           globalSetup,

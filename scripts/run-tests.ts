@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { startLocalServices } from '../packages/platform/src/local-services/index.ts';
 import { readTally, resultsFile } from './test-results.ts';
 
@@ -48,7 +48,8 @@ function runVitest(env: NodeJS.ProcessEnv): Promise<number> {
   const args = ['run', ...(projects ?? []).flatMap((project) => ['--project', project]), ...filters];
   const child = spawn('vitest', [...args, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`], {
     stdio: 'inherit',
-    env: { ...process.env, ...env },
+    // the processes that tests start need not compile again what one before them has
+    env: { NODE_COMPILE_CACHE: resolve('.cache/compiled'), ...process.env, ...env },
   });
   return new Promise((resolve, reject) => {
     child.once('error', reject);

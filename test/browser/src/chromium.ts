@@ -1,7 +1,4 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core';
 
 /** What Debian's package installs (`apt-get install chromium`), or whatever TURNKEEPER_CHROMIUM names; null: none. */
@@ -20,14 +17,21 @@ const FLAGS = [
   ...['--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'],
 ];
 
-/** A browser with a profile of its own, that goes with it. */
+/** A profile of its own, in a browser of this file's that ends with it: to start one costs more than most tests do. */
 export async function openBrowser(options: BrowserContextOptions = {}): Promise<BrowserContext> {
-  const profile = await mkdtemp(join(tmpdir(), 'turnkeeper-chromium-'));
-  const context = await chromium.launchPersistentContext(profile, {
-    ...{ executablePath: CHROMIUM ?? '', headless: true, args: FLAGS, timeout: 60_000 },
-    ...options,
-  });
+  const context = await (await shared()).newContext(options);
   context.setDefaultTimeout(30_000);
-  context.on('close', () => void rm(profile, { recursive: true, force: true, maxRetries: 10 }));
   return context;
+}
+
+const shared = lazily(() =>
+  chromium.launch({ executablePath: CHROMIUM ?? '', headless: true, args: FLAGS, timeout: 60_000 }),
+);
+
+function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }

@@ -28,7 +28,7 @@ export function turnOf(text: string): ClaimedTurn {
       seq: '1',
       reason: 'message',
       resumeOf: null,
-    interrupted: null,
+      interrupted: null,
     },
     startedAt: new Date(),
     events: [event],

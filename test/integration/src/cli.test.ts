@@ -1,5 +1,8 @@
-/** The command line as people run it: the program itself, against a running cluster. */
-import { execFile, spawn } from 'node:child_process';
+/**
+ * The command line against a running cluster. Most lines run in one process that stays (`cli-host.fixture.ts`), because to
+ * start the program costs more than what it does; exit codes, signals and pipes are those of the program as people run it.
+ */
+import { type ChildProcess, execFile, fork, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,13 +13,17 @@ import { type Cluster, startCluster } from '@turnkeeper/test-harness';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 const MAIN = fileURLToPath(new URL('../../../services/cli/src/main.ts', import.meta.url));
+const HOST = fileURLToPath(new URL('./cli-host.fixture.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'tk-cli-'));
 let cluster: Cluster;
+let host: ChildProcess;
 
 beforeAll(async () => {
   cluster = await startCluster({ urls: inject('urls'), ingress: 1, workers: 1, coordinators: 1, mode: 'inline' });
+  host = fork(HOST, { serialization: 'json' });
 });
 afterAll(async () => {
+  host.disconnect();
   await cluster[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true });
 });
@@ -39,8 +46,16 @@ function environment(over: Readonly<Record<string, string>> = {}) {
   };
 }
 
-/** Runs a command line to its end, `input` on its standard input. */
-function run(args: readonly string[], input = '', env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+/** Runs a command line to its end, `input` on its standard input. One at a time. */
+async function run(args: readonly string[], input = '', env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  const ended = once(host, 'message');
+  host.send({ args, input, env: environment(env) });
+  const [answer] = await ended;
+  return answer;
+}
+
+/** The same as a process of its own. */
+function runProgram(args: readonly string[], input = '', env: Readonly<Record<string, string>> = {}): Promise<Ended> {
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [MAIN, ...args], { env: environment(env) }, (error, out, err) =>
       resolve({ code: Number(error?.code ?? 0), out, err }),
@@ -75,20 +90,20 @@ describe('tail', () => {
   });
 
   test('ends with what it is refused', async () => {
-    expect(await run(['tail', 'nothing-here'])).toMatchObject({
+    expect(await runProgram(['tail', 'nothing-here'])).toMatchObject({
       code: 1,
       err: 'no such session (session_not_found)\n',
     });
     const env = { TURNKEEPER_KEY: `tk_${'0'.repeat(16)}_${'0'.repeat(32)}` };
-    expect((await run(['tail', 'nothing-here'], '', env)).code).toBe(5);
-    expect((await run(['tail', '--count', 'x'])).code).toBe(2);
+    expect((await runProgram(['tail', 'nothing-here'], '', env)).code).toBe(5);
+    expect((await runProgram(['tail', '--count', 'x'])).code).toBe(2);
   });
 });
 
 describe('chat', () => {
   test('from a pipe answers each line in order and ends with its input', async () => {
     const session = newName('talk');
-    const { code, out, err } = await run(['chat', '--session', session], 'hello there\n\nand again\n');
+    const { code, out, err } = await runProgram(['chat', '--session', session], 'hello there\n\nand again\n');
     expect({ code, out, err }).toEqual({ code: 0, out: 'hello there\nand again\n', err: '' });
     const history = await cluster.api(`/v1/sessions/${session}/history`);
     expect(history.json.data.map((entry: { text: string }) => entry.text)).toEqual([
@@ -217,7 +232,7 @@ tenants:
 
   test('refuses a faulty file before it asks anybody', async () => {
     const path = file(yaml('x', 0).replace('runtime: echo', 'runtime: magic'));
-    const { code, err } = await run(['apply', '-f', path, '--admin-url', 'http://127.0.0.1:9']);
+    const { code, err } = await runProgram(['apply', '-f', path, '--admin-url', 'http://127.0.0.1:9']);
     expect(code).toBe(1);
     expect(err.split('\n').map((line) => line.slice(path.length).split(':')[1])).toEqual(['4', '6', undefined]);
   });

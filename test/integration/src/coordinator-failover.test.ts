@@ -1,15 +1,20 @@
-/** Coordinators as processes, on a real Postgres: who leads, who is declared dead, and what becomes of lost turns. */
+/**
+ * Coordinators as processes, on a real Postgres: who leads, who is declared dead, and what becomes of lost turns. Each test
+ * has a database of its own and mostly waits, so they run side by side.
+ */
 import { until } from '@turnkeeper/test-harness';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { fateOf, leaderOf, listen, metric, openScene, startWorker, workerState } from './coordinator-scene.ts';
 
-test('a worker that stops beating is declared dead; its turn is interrupted once, its lane and partitions handed on', async () => {
-  const { stage, prefix, startCoordinator } = await openScene();
+vi.setConfig({ testTimeout: 180_000 });
+
+test.concurrent('a worker that stops beating is declared dead; its turn is interrupted once, its lane and partitions handed on', async (context) => {
+  const { stage, prefix, startCoordinator } = await openScene(context);
   const coordinator = await startCoordinator('coordinator-1');
-  const worker = await startWorker(stage);
+  const worker = await startWorker(stage, context);
   const { lane, turn } = worker;
   const partition = (await stage.ownership.slotMap())[lane.slot] ?? 0;
-  const told = await listen(prefix, partition);
+  const told = await listen({ prefix, partition }, context);
   await until('it leads', async () => (await metric(coordinator, 'leader')) === 1);
 
   await worker.kill();
@@ -31,10 +36,73 @@ test('a worker that stops beating is declared dead; its turn is interrupted once
   expect(await metric(coordinator, 'takeover_delay_seconds_count')).toBe(1);
 });
 
-test('when nobody could write for longer than a lease nobody is declared dead', async () => {
-  const { stage, startCoordinator } = await openScene();
+test.concurrent('when the leader is killed the standby leads, declares it dead and repairs on', async (context) => {
+  const { stage, startCoordinator } = await openScene(context);
+  const leader = await startCoordinator('coordinator-1');
+  await until('the first one leads', async () => (await leaderOf(stage)) === leader.bootId);
+  const standby = await startCoordinator('coordinator-2');
+  const worker = await startWorker(stage, context);
+  await until('the standby has proven the database healthy', () => worker.beats() > 15);
+  expect(await metric(standby, 'leader')).toBe(0);
+
+  leader.signal('SIGKILL');
+  await worker.kill();
+
+  await until(
+    'the lane owes a resume',
+    async () => (await fateOf(stage, worker.lane, worker.turn))?.resume_of !== null,
+  );
+  expect(await leaderOf(stage)).toBe(standby.bootId);
+  await until('the killed one is declared dead', async () => (await workerState(stage, leader.bootId)) === 3);
+  expect(await metric(standby, 'leader')).toBe(1);
+});
+
+test.concurrent('a leader that was stopped and wakes ends itself, and repairs nothing twice', async (context) => {
+  const { stage, startCoordinator } = await openScene(context);
+  const paused = await startCoordinator('coordinator-1');
+  await until('the first one leads', async () => (await leaderOf(stage)) === paused.bootId);
+  const standby = await startCoordinator('coordinator-2');
+  const worker = await startWorker(stage, context);
+  await until('the standby has proven the database healthy', () => worker.beats() > 15);
+
+  paused.signal('SIGSTOP');
+  await worker.kill();
+  await until('the other one leads', async () => (await leaderOf(stage)) === standby.bootId);
+  await until(
+    'the lane owes a resume',
+    async () => (await fateOf(stage, worker.lane, worker.turn))?.resume_of !== null,
+  );
+  await until('the stopped one is declared dead', async () => (await workerState(stage, paused.bootId)) === 3);
+  paused.signal('SIGCONT');
+
+  expect(await paused.exited).toBe(1);
+  expect(paused.log.some((line) => line.includes('declared dead'))).toBe(true);
+  expect(await leaderOf(stage)).toBe(standby.bootId);
+  await until('the false death is counted', async () => {
+    return (await metric(standby, 'takeovers_total{cause="lease_over",false="true"}')) === 1;
+  });
+  const { lane, turn } = worker;
+  expect(await fateOf(stage, lane, turn)).toEqual({ interrupted: 1, resume_of: turn.fence.turnId, resumes: 1 });
+});
+
+test.concurrent('SIGTERM hands the lease over and ends with 0', async (context) => {
+  const { stage, startCoordinator } = await openScene(context);
+  const leader = await startCoordinator('coordinator-1');
+  await until('the first one leads', async () => (await leaderOf(stage)) === leader.bootId);
+  const standby = await startCoordinator('coordinator-2');
+
+  leader.signal('SIGTERM');
+
+  expect(await leader.exited).toBe(0);
+  await until('the standby leads', async () => (await leaderOf(stage)) === standby.bootId);
+  expect(await workerState(stage, leader.bootId)).toBe(2);
+});
+
+// alone: that a life is spared shows only where nothing else makes beats late
+test('when nobody could write for longer than a lease nobody is declared dead', async (context) => {
+  const { stage, startCoordinator } = await openScene(context);
   const coordinators = await Promise.all([startCoordinator('coordinator-1'), startCoordinator('coordinator-2')]);
-  const worker = await startWorker(stage);
+  const worker = await startWorker(stage, context);
   await until('they have proven the database healthy', async () => worker.beats() > 15);
 
   worker.cutOff(true);
@@ -66,66 +134,4 @@ test('when nobody could write for longer than a lease nobody is declared dead', 
   expect(await workerState(stage, worker.bootId)).toBe(0);
   for (const node of coordinators) expect(await workerState(stage, node.bootId)).toBe(0);
   expect(await fateOf(stage, worker.lane, worker.turn)).toEqual({ interrupted: 0, resume_of: null, resumes: 0 });
-});
-
-test('when the leader is killed the standby leads, declares it dead and repairs on', async () => {
-  const { stage, startCoordinator } = await openScene();
-  const leader = await startCoordinator('coordinator-1');
-  await until('the first one leads', async () => (await leaderOf(stage)) === leader.bootId);
-  const standby = await startCoordinator('coordinator-2');
-  const worker = await startWorker(stage);
-  await until('the standby has proven the database healthy', () => worker.beats() > 15);
-  expect(await metric(standby, 'leader')).toBe(0);
-
-  leader.signal('SIGKILL');
-  await worker.kill();
-
-  await until(
-    'the lane owes a resume',
-    async () => (await fateOf(stage, worker.lane, worker.turn))?.resume_of !== null,
-  );
-  expect(await leaderOf(stage)).toBe(standby.bootId);
-  await until('the killed one is declared dead', async () => (await workerState(stage, leader.bootId)) === 3);
-  expect(await metric(standby, 'leader')).toBe(1);
-});
-
-test('a leader that was stopped and wakes ends itself, and repairs nothing twice', async () => {
-  const { stage, startCoordinator } = await openScene();
-  const paused = await startCoordinator('coordinator-1');
-  await until('the first one leads', async () => (await leaderOf(stage)) === paused.bootId);
-  const standby = await startCoordinator('coordinator-2');
-  const worker = await startWorker(stage);
-  await until('the standby has proven the database healthy', () => worker.beats() > 15);
-
-  paused.signal('SIGSTOP');
-  await worker.kill();
-  await until('the other one leads', async () => (await leaderOf(stage)) === standby.bootId);
-  await until(
-    'the lane owes a resume',
-    async () => (await fateOf(stage, worker.lane, worker.turn))?.resume_of !== null,
-  );
-  await until('the stopped one is declared dead', async () => (await workerState(stage, paused.bootId)) === 3);
-  paused.signal('SIGCONT');
-
-  expect(await paused.exited).toBe(1);
-  expect(paused.log.some((line) => line.includes('declared dead'))).toBe(true);
-  expect(await leaderOf(stage)).toBe(standby.bootId);
-  await until('the false death is counted', async () => {
-    return (await metric(standby, 'takeovers_total{cause="lease_over",false="true"}')) === 1;
-  });
-  const { lane, turn } = worker;
-  expect(await fateOf(stage, lane, turn)).toEqual({ interrupted: 1, resume_of: turn.fence.turnId, resumes: 1 });
-});
-
-test('SIGTERM hands the lease over and ends with 0', async () => {
-  const { stage, startCoordinator } = await openScene();
-  const leader = await startCoordinator('coordinator-1');
-  await until('the first one leads', async () => (await leaderOf(stage)) === leader.bootId);
-  const standby = await startCoordinator('coordinator-2');
-
-  leader.signal('SIGTERM');
-
-  expect(await leader.exited).toBe(0);
-  await until('the standby leads', async () => (await leaderOf(stage)) === standby.bootId);
-  expect(await workerState(stage, leader.bootId)).toBe(2);
 });

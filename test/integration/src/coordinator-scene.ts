@@ -5,7 +5,7 @@ import { systemClock as clock, systemIds as ids } from '@turnkeeper/platform/pro
 import { createLogger } from '@turnkeeper/platform/telemetry';
 import { openStage, type Stage, type StageLane } from '@turnkeeper/storage/testing';
 import { type NodeProcess, startNode } from '@turnkeeper/test-harness';
-import { inject, onTestFinished } from 'vitest';
+import { inject, type TestContext } from 'vitest';
 
 const urls = inject('urls');
 
@@ -15,7 +15,8 @@ interface Scene {
   startCoordinator(name: string): Promise<NodeProcess>;
 }
 
-export async function openScene(): Promise<Scene> {
+/** Ends with the test whose hook it is given: tests may run side by side. */
+export async function openScene({ onTestFinished }: TestContext): Promise<Scene> {
   const stage = await openStage(urls);
   onTestFinished(() => stage.close());
   const prefix = `t${ids.next().slice(-12)}`;
@@ -42,7 +43,7 @@ export async function openScene(): Promise<Scene> {
 }
 
 /** A worker that owns all partitions and beats until it is killed; `turn` runs in its name. */
-export async function startWorker(stage: Stage) {
+export async function startWorker(stage: Stage, { onTestFinished }: TestContext) {
   const bootId = await stage.worker();
   const partitions = (await stage.ownership.view()).partitions.map(({ id }) => id);
   await stage.ownership.acquire(bootId, partitions);
@@ -70,7 +71,10 @@ export async function startWorker(stage: Stage) {
 }
 
 /** What the cluster is told over NATS. */
-export async function listen(prefix: string, partition: number) {
+export async function listen(
+  { prefix, partition }: { readonly prefix: string; readonly partition: number },
+  { onTestFinished }: TestContext,
+) {
   const logger = createLogger({ level: 'silent', fields: {} });
   const link = await connectBus({ url: urls.nats, prefix, name: 'test', clock, ids, logger });
   onTestFinished(() => link[Symbol.asyncDispose]());

@@ -5,11 +5,11 @@ import { until } from '@turnkeeper/test-harness';
 import { expect, test } from 'vitest';
 import { listen, metric, openScene, startWorker } from './coordinator-scene.ts';
 
-test('a send of a lost worker becomes unknown and is owed one resend, marked as such, which its lane is woken for', async () => {
-  const { stage, prefix, startCoordinator } = await openScene();
-  const worker = await startWorker(stage);
+test.concurrent('a send of a lost worker becomes unknown and is owed one resend, marked as such, which its lane is woken for', async (context) => {
+  const { stage, prefix, startCoordinator } = await openScene(context);
+  const worker = await startWorker(stage, context);
   const { lane, turn } = worker;
-  const told = await listen(prefix, (await stage.ownership.slotMap())[lane.slot] ?? 0);
+  const told = await listen({ prefix, partition: (await stage.ownership.slotMap())[lane.slot] ?? 0 }, context);
   const owed = { kind: 'send', accountId: ids.next() as AccountId, sendNow: true } as const;
   expect(await stage.commit(worker.bootId, turn, { owed })).toMatchObject({ delivery: 'sending' });
   const coordinator = await startCoordinator('coordinator-1');
@@ -26,8 +26,8 @@ test('a send of a lost worker becomes unknown and is owed one resend, marked as 
   expect(await metric(coordinator, 'sweep_repairs_total{sweep="deliveries",kind="resent"}')).toBe(1);
 });
 
-test('what tenants have in the queue is measured: for every ingress, and for the leader alone to tell', async () => {
-  const { stage, startCoordinator } = await openScene();
+test.concurrent('what tenants have in the queue is measured: for every ingress, and for the leader alone to tell', async (context) => {
+  const { stage, startCoordinator } = await openScene(context);
   const tenantId = await stage.tenant('busy');
   for (const text of ['a', 'b', 'c']) await stage.send(stage.lane(tenantId, 'k'), text);
   const leader = await startCoordinator('coordinator-1');
@@ -47,9 +47,9 @@ test('what tenants have in the queue is measured: for every ingress, and for the
   );
 });
 
-test('rows past retention are deleted, what is recent stays', async () => {
-  const { stage, startCoordinator } = await openScene();
-  const worker = await startWorker(stage);
+test.concurrent('rows past retention are deleted, what is recent stays', async (context) => {
+  const { stage, startCoordinator } = await openScene(context);
+  const worker = await startWorker(stage, context);
   await stage.commit(worker.bootId, worker.turn);
   const old = stage.lane(await stage.tenant('old'), 'k');
   await stage.send(old, 'long ago');

@@ -31,6 +31,8 @@ interface Report {
 }
 
 let dataDir = '';
+/** What the first start has said. */
+let kept: Report;
 const started: ChildProcess[] = [];
 
 beforeAll(async () => {
@@ -66,10 +68,23 @@ function up(...args: string[]) {
   return { child, heard, ended, ready };
 }
 
+/** Each start is a whole cluster, so the tests go on with what the one before has left: that is their order. */
 describe('turnkeeper up', () => {
+  it('refuses a given port that is taken before it starts anything', async () => {
+    const taken = createServer().listen(0);
+    await once(taken, 'listening');
+    const address = taken.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    const refused = up('--port', String(port));
+    expect(await refused.ended).toBe(1);
+    expect(refused.heard).toMatchObject({ out: '', err: expect.stringContaining(`Port ${port} is taken`) });
+    taken.close();
+  }, 60_000);
+
   it('says where everything is, starts what dies again, and leaves nothing behind after Ctrl-C', async () => {
     const { child, ended, ready, heard } = up();
     const report = await ready();
+    kept = report;
     expect(heard.out.trim().split('\n')).toHaveLength(1);
     expect(report).toEqual(await upFile());
     expect(report.tenant).toBe('demo');
@@ -78,6 +93,7 @@ describe('turnkeeper up', () => {
     expect((await get(`${report.ingress[0]}/v1/agents`, report.apiKey)).status).toBe(200);
     expect((await get(`${report.internal[0]}/admin/v1/tenants/demo`, report.operatorKey)).status).toBe(200);
 
+    await expectInUse();
     await expectRefusedToAgents(report);
     await killAndAwaitSuccessor(report, 'session-worker-1');
     await killAndAwaitSuccessor(report, 'ingress-1');
@@ -94,45 +110,30 @@ describe('turnkeeper up', () => {
   }, 240_000);
 
   it('keeps keys and data for the next start, and takes everything along when it is killed', async () => {
-    const first = up();
-    const before = await first.ready();
-    first.child.kill('SIGTERM');
-    expect(await first.ended).toBe(0);
     const second = up();
     const after = await second.ready();
     expect(after).toMatchObject({
-      apiKey: before.apiKey,
-      operatorKey: before.operatorKey,
-      hook: { secret: before.hook.secret },
+      apiKey: kept.apiKey,
+      operatorKey: kept.operatorKey,
+      hook: { secret: kept.hook.secret },
     });
-    expect((await get(`${after.ingress[0]}/v1/agents`, before.apiKey)).status).toBe(200);
+    expect((await get(`${after.ingress[0]}/v1/agents`, kept.apiKey)).status).toBe(200);
     second.child.kill('SIGKILL');
     await expect.poll(() => after.processes.filter(({ pid }) => isAlive(pid)), START).toEqual([]);
     const third = up();
-    expect((await third.ready()).apiKey).toBe(before.apiKey);
+    expect((await third.ready()).apiKey).toBe(kept.apiKey);
     third.child.kill('SIGTERM');
     expect(await third.ended).toBe(0);
   }, 240_000);
-
-  it('refuses a given port that is taken, and a data folder in use, before it starts anything', async () => {
-    const taken = createServer().listen(0);
-    await once(taken, 'listening');
-    const address = taken.address();
-    const port = typeof address === 'object' && address ? address.port : 0;
-    const refused = up('--port', String(port));
-    expect(await refused.ended).toBe(1);
-    expect(refused.heard).toMatchObject({ out: '', err: expect.stringContaining(`Port ${port} is taken`) });
-    taken.close();
-    const first = up();
-    await expect.poll(() => existsSync(join(dataDir, 'up.pid')), START).toBe(true);
-    const second = up();
-    expect(await second.ended).toBe(1);
-    expect(second.heard.err).toContain('runs already');
-    expect(second.heard.err).toContain('npm start -- --data <folder>');
-    first.child.kill('SIGTERM');
-    expect(await first.ended).toBe(0);
-  }, 120_000);
 });
+
+/** A second start on the folder is refused, and does the first one no harm. */
+async function expectInUse(): Promise<void> {
+  const refused = up();
+  expect(await refused.ended).toBe(1);
+  expect(refused.heard.err).toContain('runs already');
+  expect(refused.heard.err).toContain('npm start -- --data <folder>');
+}
 
 /** The stores and every internal listener: agents of tenants may call this machine, but not these. */
 async function expectRefusedToAgents({ ingress, apiKey, internal, processes, ...stores }: Report): Promise<void> {
