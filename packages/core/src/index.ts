@@ -33,7 +33,9 @@ export {
   type SendGate,
   type SentReply,
 } from './delivery/deliver-reply.ts';
-export type { SendOutcome } from './delivery/retry.ts';
+export { claimOwed, isLedgered } from './delivery/ledger.ts';
+export { repairDeliveries } from './delivery/repair-deliveries.ts';
+export { type SendOutcome, settleSend } from './delivery/retry.ts';
 export {
   AppError,
   type HttpErrorCode,
@@ -139,6 +141,14 @@ export type {
   OutboundRequest,
   OutboundResult,
 } from './ports/control.ts';
+export type {
+  DecidedDelivery,
+  DeliveryControl,
+  DeliveryFilter,
+  DeliveryReads,
+  DeliveryRecord,
+  DeliveryVerb,
+} from './ports/deliveries.ts';
 export type { ClaimDue, DeliverySettlement, DeliveryStore, DueDelivery, OwnSend, SeenMarks } from './ports/delivery.ts';
 export type {
   AnswerResult,
@@ -201,6 +211,8 @@ export type {
   TenantErasure,
   TenantLoad,
   TurnVerdict,
+  UnknownSend,
+  UnknownVerdict,
 } from './ports/repair.ts';
 export type { Counter, CrashPoints, Gauge, Histogram, LogFields, Logger } from './ports/runtime.ts';
 export type { KeyWrap } from './ports/sealing.ts';
@@ -235,6 +247,7 @@ export { interruptLostTurns } from './recovery/lost-turns.ts';
 export { OwnerlessPartitions } from './recovery/ownerless-partitions.ts';
 export { clearsResume, resumeBlocker, type TurnOutcome } from './recovery/resume.ts';
 export { RESUME_NOTE_TEXTS, resumeNote } from './recovery/resume-note.ts';
+export { isSilent } from './recovery/silence.ts';
 export { RECOVERY_DEFAULTS, strike } from './recovery/strikes.ts';
 export { NAME_PATTERN, parseReference, type Reference } from './reference.ts';
 export { type Repeated, repeat } from './repeat.ts';
@@ -261,6 +274,7 @@ export { type RunningAgentTurn, type TurnEnd, Turns } from './session/turn.ts';
 export { TurnStream } from './session/turn-stream.ts';
 export {
   DELIVERY_STATE,
+  type DeliveryStatus,
   EVENT_KIND,
   EVENT_STATE,
   type EventKind,

@@ -88,6 +88,13 @@ export {
   TenantSchema,
 } from './http/configuration.ts';
 export {
+  DELIVERY_STATUSES,
+  type Delivery,
+  DeliveryListQuerySchema,
+  DeliveryResolveSchema,
+  DeliverySchema,
+} from './http/deliveries.ts';
+export {
   LIST_LIMIT_DEFAULT,
   NameSchema,
   NoQuerySchema,

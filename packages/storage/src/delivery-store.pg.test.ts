@@ -1,7 +1,16 @@
-import type { AccountId, BootId, CommitRequest, DeliverySettlement, DueDelivery, TenantId } from '@turnkeeper/core';
+import {
+  type AccountId,
+  type BootId,
+  type CommitRequest,
+  type DeliverySettlement,
+  type DueDelivery,
+  repairDeliveries,
+  type TenantId,
+} from '@turnkeeper/core';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { freshId, openStage, type Stage, type StageLane } from './testing/stage.ts';
 
+const nothing = { unknown: 0, held: 0, resent: [], abandoned: [] };
 const ALL = [...Array(16).keys()];
 const accountId = freshId<AccountId>();
 let stage: Stage;
@@ -119,15 +128,15 @@ test('an unknown outcome holds its conversation until it was sent once more, mar
   const lane = await owing(['a', 'b']);
   await settle(await only(due([lane])), { state: 'unknown', error: { code: 'timeout' } });
   expect(await due()).toEqual([]);
-  expect(await stage.repair.repairDeliveries(10)).toEqual({
-    unknown: 0,
+  expect(await repairDeliveries(stage.repair, 10)).toEqual({
+    ...{ unknown: 0, held: 0, abandoned: [] },
     resent: [{ slot: lane.slot, tenantId: tenant, laneId: lane.laneId }],
   });
-  expect(await stage.repair.repairDeliveries(10)).toEqual({ unknown: 0, resent: [] });
+  expect(await repairDeliveries(stage.repair, 10)).toEqual(nothing);
   const second = await only(due());
   expect(second).toMatchObject({ body: { text: 're: a' }, attempt: 2, recovered: true });
   await settle(second, { state: 'unknown', error: { code: 'timeout' } });
-  expect(await stage.repair.repairDeliveries(10)).toEqual({ unknown: 0, resent: [] });
+  expect(await repairDeliveries(stage.repair, 10)).toEqual(nothing);
   expect(textsOf(await due())).toEqual(['re: b']);
 });
 
@@ -135,7 +144,7 @@ test('sends of a lost process become unknown, never pending, and its late record
   const lane = await owing(['a']);
   const sending = await only(due([lane]));
   await stage.kill(worker);
-  expect(await stage.repair.repairDeliveries(10)).toMatchObject({ unknown: 1, resent: [{ laneId: lane.laneId }] });
+  expect(await repairDeliveries(stage.repair, 10)).toMatchObject({ unknown: 1, resent: [{ laneId: lane.laneId }] });
   expect(await settle(sending, { state: 'delivered', ref: 'late' })).toEqual([false]);
   const next = await stage.worker();
   const again = await only(due([lane], next));

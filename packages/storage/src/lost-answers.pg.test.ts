@@ -1,4 +1,4 @@
-import type { AccountId, BootId, MessageId, TenantId } from '@turnkeeper/core';
+import { type AccountId, type BootId, type MessageId, repairDeliveries, type TenantId } from '@turnkeeper/core';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { type Database, openDatabase } from './database.ts';
 import { PostgresDeliveryStore } from './delivery-store.ts';
@@ -130,7 +130,7 @@ test('a delivery whose claim was lost is not sent: it ends unknown and is sent o
   expect(await afterALostAnswer(claim)).toEqual([]);
   await stage.kill(worker);
   worker = await stage.worker();
-  await stage.repair.repairDeliveries(10);
+  await repairDeliveries(stage.repair, 10);
   expect(await claim()).toMatchObject([{ attempt: 2, recovered: true }]);
 });
 

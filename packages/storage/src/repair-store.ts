@@ -1,17 +1,18 @@
 import type {
   BootId,
   ClusterLoad,
-  LaneId,
-  LaneRef,
   LostTurn,
   RepairStore,
   TenantId,
   TenantLoad,
   TurnVerdict,
+  UnknownSend,
+  UnknownVerdict,
 } from '@turnkeeper/core';
-import { call, json } from './columns.ts';
+import { call, flags, json } from './columns.ts';
 import type { Database } from './database.ts';
 import { type LostTurnRow, lostTurnOf, verdictColumns } from './lost-turns.ts';
+import { type UnknownRow, unknownColumns, unknownOf } from './unknown-sends.ts';
 
 const LEAD = {
   name: 'lead',
@@ -62,7 +63,9 @@ const MEASURE_CLUSTER = {
 };
 const LOST_TURNS = call('lost_turns', 1);
 const INTERRUPT_TURNS = call('interrupt_turns', 14);
-const REPAIR_DELIVERIES = call('repair_deliveries', 2);
+const LOST_SENDS = call('lost_sends', 2);
+const UNKNOWN_SENDS = call('unknown_sends', 1);
+const DECIDE_UNKNOWN = call('decide_unknown', 9);
 const MEASURE_LOAD = call('measure_load', 1);
 const DELETE_EXPIRED = call('delete_expired', 3);
 const DELETE_OLD_MARKS = call('delete_old_marks', 2);
@@ -71,12 +74,6 @@ const DELETE_ATTACHMENTS = call('delete_attachments', 2);
 const ATTACHMENTS_PER_BATCH = 20;
 
 const LOST_SEND_ERROR = { code: 'sender_lost' };
-
-interface LaneRow {
-  readonly slot: number;
-  readonly tenant_id: TenantId;
-  readonly lane_id: LaneId;
-}
 
 /**
  * The coordinator's repairs, in Postgres as tk_sweep, which sees every tenant. All of it looks at what is true now, not at
@@ -128,13 +125,17 @@ export class PostgresRepairStore implements RepairStore {
     return verdicts.map((_, i) => written.has(i));
   }
 
-  async repairDeliveries(limit: number): Promise<{ readonly unknown: number; readonly resent: readonly LaneRef[] }> {
-    const rows = await this.#database.query<LaneRow & { resent: boolean }>(REPAIR_DELIVERIES, [
-      limit,
-      json(LOST_SEND_ERROR),
-    ]);
-    const resent = rows.filter((row) => row.resent);
-    return { unknown: rows.length - resent.length, resent: resent.map(laneOf) };
+  async lostSends(limit: number): Promise<number> {
+    return (await this.#database.query(LOST_SENDS, [limit, json(LOST_SEND_ERROR)])).length;
+  }
+
+  async unknownSends(limit: number): Promise<UnknownSend[]> {
+    return (await this.#database.query<UnknownRow>(UNKNOWN_SENDS, [limit])).map(unknownOf);
+  }
+
+  async decideUnknown(verdicts: readonly UnknownVerdict[]): Promise<boolean[]> {
+    const rows = await this.#database.query<{ i: number }>(DECIDE_UNKNOWN, unknownColumns(verdicts));
+    return flags(verdicts.length, rows);
   }
 
   async freePartitions(): Promise<number[]> {
@@ -193,8 +194,4 @@ export class PostgresRepairStore implements RepairStore {
     }
     return Object.fromEntries(rows.map((row) => [row.name, Number(row.rows)]));
   }
-}
-
-function laneOf(row: LaneRow): LaneRef {
-  return { slot: row.slot, tenantId: row.tenant_id, laneId: row.lane_id };
 }

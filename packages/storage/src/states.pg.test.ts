@@ -6,6 +6,7 @@ import {
   EVENT_STATE,
   type EventId,
   interruptLostTurns,
+  repairDeliveries,
   type TenantId,
   TURN_REASON,
   TURN_STATE,
@@ -101,7 +102,7 @@ test('deliveries, processes and kinds of events have the numbers of core', async
   expect(await stage.rows('select state from tk.workers where boot_id = $1', [sending])).toEqual([
     { state: WORKER_STATE.dead },
   ]);
-  expect(await stage.repair.repairDeliveries(10)).toMatchObject({ unknown: 1 });
+  expect(await repairDeliveries(stage.repair, 10)).toMatchObject({ unknown: 1 });
   expect(await value('dstate', 'messages', lane)).toBe(DELIVERY_STATE.pending);
 
   const leaving = await stage.worker();

@@ -27,6 +27,8 @@ export function openStores(config: IngressConfig, kit: Kit) {
     intake: new storage.PostgresIntakeStore(databases.engine),
     control: new storage.PostgresControlStore(databases.engine),
     attachments: new storage.PostgresAttachmentStore(databases.files),
+    deliveries: new storage.DeliveryReadStore(databases.api),
+    deliveryControl: new storage.PostgresDeliveryControl(databases.engine),
     inputs: new storage.PostgresInputStore(databases.engine),
     runs: new storage.RunStore(databases),
     seenMarks: new storage.SeenStore(databases.engine),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Adapters } from './adapters/adapter.ts';
 import { cacheAdapters } from './adapters/cache.ts';
+import { deliveryAdapters } from './adapters/delivery.ts';
 import { historyAdapters } from './adapters/history.ts';
 import { keyAdapters } from './adapters/keys.ts';
 import { recoveryAdapters } from './adapters/recovery.ts';
@@ -27,6 +28,7 @@ export interface OpResult {
 const ADAPTERS: Adapters = {
   ...keyAdapters,
   ...cacheAdapters,
+  ...deliveryAdapters,
   ...historyAdapters,
   ...recoveryAdapters,
   ...routingAdapters,

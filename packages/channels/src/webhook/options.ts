@@ -22,6 +22,11 @@ const common = {
       error: 'no user or password in a URL, it would be shown in clear: replies are signed with replySecret',
     })
     .optional(),
+  /**
+   * Of a reply whose outcome nobody knows: send it once more, with `recovered: true`, or hold it, and what stands behind it,
+   * until a person says what became of it.
+   */
+  onUnknown: z.enum(['resend', 'hold']).optional(),
 };
 
 /** `verify` says how a sender proves itself. */

@@ -409,6 +409,86 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/deliveries": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List deliveries, newest first
+         * @description Needs the scope `runs:read`.
+         */
+        readonly get: operations["listDeliveries"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/deliveries/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read a delivery and its text
+         * @description Needs the scope `runs:read`.
+         */
+        readonly get: operations["getDelivery"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/deliveries/{id}/retry": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send a delivery again, marked when it may have arrived
+         * @description Needs the scope `deliveries:write`.
+         */
+        readonly post: operations["retryDelivery"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/deliveries/{id}/resolve": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Say that a delivery arrived, or give it up
+         * @description Needs the scope `deliveries:write`.
+         */
+        readonly post: operations["resolveDelivery"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/limits": {
         readonly parameters: {
             readonly query?: never;
@@ -1896,6 +1976,220 @@ export interface operations {
                         readonly inputId: string;
                         /** @constant */
                         readonly outcome: "answered";
+                    };
+                };
+            };
+        };
+    };
+    readonly listDeliveries: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: string;
+                readonly cursor?: string;
+                readonly status?: "pending" | "sending" | "delivered" | "failed" | "unknown" | "abandoned" | "offered";
+                readonly session?: string;
+                readonly sessionKey?: string;
+                readonly agentId?: string;
+                readonly accountId?: string;
+                readonly runId?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly {
+                            readonly deliveryId: string;
+                            readonly messageId: string;
+                            readonly sessionKey: string;
+                            readonly sessionId: string;
+                            readonly agentId: string;
+                            readonly accountId?: string;
+                            readonly runId?: string;
+                            readonly turnId?: string;
+                            /** @enum {string} */
+                            readonly status: "pending" | "sending" | "delivered" | "failed" | "unknown" | "abandoned" | "offered";
+                            readonly attempts: number;
+                            /** @constant */
+                            readonly recovered?: true;
+                            /** Format: date-time */
+                            readonly heldUntil?: string;
+                            /** Format: date-time */
+                            readonly nextAttemptAt?: string;
+                            readonly error?: {
+                                readonly code: string;
+                            };
+                            readonly platformMessageIds: readonly string[];
+                            readonly text?: string;
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                            /** Format: date-time */
+                            readonly updatedAt: string;
+                        }[];
+                        readonly nextCursor: string | null;
+                        readonly hasMore: boolean;
+                    };
+                };
+            };
+        };
+    };
+    readonly getDelivery: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly deliveryId: string;
+                        readonly messageId: string;
+                        readonly sessionKey: string;
+                        readonly sessionId: string;
+                        readonly agentId: string;
+                        readonly accountId?: string;
+                        readonly runId?: string;
+                        readonly turnId?: string;
+                        /** @enum {string} */
+                        readonly status: "pending" | "sending" | "delivered" | "failed" | "unknown" | "abandoned" | "offered";
+                        readonly attempts: number;
+                        /** @constant */
+                        readonly recovered?: true;
+                        /** Format: date-time */
+                        readonly heldUntil?: string;
+                        /** Format: date-time */
+                        readonly nextAttemptAt?: string;
+                        readonly error?: {
+                            readonly code: string;
+                        };
+                        readonly platformMessageIds: readonly string[];
+                        readonly text?: string;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                    };
+                };
+            };
+        };
+    };
+    readonly retryDelivery: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly deliveryId: string;
+                        readonly messageId: string;
+                        readonly sessionKey: string;
+                        readonly sessionId: string;
+                        readonly agentId: string;
+                        readonly accountId?: string;
+                        readonly runId?: string;
+                        readonly turnId?: string;
+                        /** @enum {string} */
+                        readonly status: "pending" | "sending" | "delivered" | "failed" | "unknown" | "abandoned" | "offered";
+                        readonly attempts: number;
+                        /** @constant */
+                        readonly recovered?: true;
+                        /** Format: date-time */
+                        readonly heldUntil?: string;
+                        /** Format: date-time */
+                        readonly nextAttemptAt?: string;
+                        readonly error?: {
+                            readonly code: string;
+                        };
+                        readonly platformMessageIds: readonly string[];
+                        readonly text?: string;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
+                    };
+                };
+            };
+        };
+    };
+    readonly resolveDelivery: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @enum {string} */
+                    readonly outcome: "delivered" | "abandoned";
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly deliveryId: string;
+                        readonly messageId: string;
+                        readonly sessionKey: string;
+                        readonly sessionId: string;
+                        readonly agentId: string;
+                        readonly accountId?: string;
+                        readonly runId?: string;
+                        readonly turnId?: string;
+                        /** @enum {string} */
+                        readonly status: "pending" | "sending" | "delivered" | "failed" | "unknown" | "abandoned" | "offered";
+                        readonly attempts: number;
+                        /** @constant */
+                        readonly recovered?: true;
+                        /** Format: date-time */
+                        readonly heldUntil?: string;
+                        /** Format: date-time */
+                        readonly nextAttemptAt?: string;
+                        readonly error?: {
+                            readonly code: string;
+                        };
+                        readonly platformMessageIds: readonly string[];
+                        readonly text?: string;
+                        /** Format: date-time */
+                        readonly createdAt: string;
+                        /** Format: date-time */
+                        readonly updatedAt: string;
                     };
                 };
             };

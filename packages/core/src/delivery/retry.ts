@@ -1,4 +1,5 @@
 import type { DeliverySettlement, DueDelivery } from '../ports/delivery.ts';
+import { claimOwed, DELIVERY_AGE_MS_MAX } from './ledger.ts';
 
 /** What one attempt to send proved (design §7). */
 export type SendOutcome =
@@ -21,10 +22,6 @@ export interface SettleSend {
   readonly random: number;
 }
 
-const REFUSALS_MAX = 3;
-const AGE_MAX_MS = 24 * 60 * 60 * 1000;
-/** Waits after the first and the second refusal, when the platform asked for none. */
-const WAITS_MS = [30_000, 120_000] as const;
 const JITTER = 0.2;
 
 /**
@@ -41,14 +38,31 @@ export function settleSend({ delivery, outcome, nowMs, random }: SettleSend): De
     case 'failed':
     case 'unknown':
       return { state: outcome.result, error: { code: outcome.code } };
-    case 'refused': {
-      const refusals = delivery.attempt - (delivery.recovered ? 1 : 0);
-      const waitMs = outcome.retryAfterMs ?? WAITS_MS[refusals - 1] ?? WAITS_MS[1];
-      const afterMs = Math.ceil(waitMs * (1 + JITTER * random));
-      const ageMs = nowMs - delivery.finishedAt.getTime();
-      const isSpent = refusals >= REFUSALS_MAX || ageMs + afterMs > AGE_MAX_MS;
-      const error = { code: outcome.code };
-      return isSpent ? { state: 'abandoned', error } : { state: 'pending', afterMs, error };
-    }
+    case 'refused':
+      return afterRefusal(delivery, outcome, { nowMs, random });
   }
+}
+
+function afterRefusal(
+  { attempt, recovered, finishedAt }: SettleSend['delivery'],
+  { code, retryAfterMs }: Extract<SendOutcome, { readonly result: 'refused' }>,
+  { nowMs, random }: Pick<SettleSend, 'nowMs' | 'random'>,
+): DeliverySettlement['outcome'] {
+  const ageMs = nowMs - finishedAt.getTime();
+  const { waitMs, action } = claimOwed({
+    ...{
+      trigger: 'timer',
+      owner: 'self',
+      ledgerEnabled: true,
+      isConnected: true,
+      state: 'failed',
+      onUnknown: 'resend',
+    },
+    ...{ attempts: attempt - 1 - (recovered ? 1 : 0), ageMs, sinceTryMs: 0 },
+    failure: retryAfterMs === null ? { kind: 'other' } : { kind: 'flood', waitMs: retryAfterMs },
+  });
+  const error = { code };
+  const afterMs = Math.ceil((waitMs ?? 0) * (1 + JITTER * random));
+  const isSpent = action === 'none' || ageMs + afterMs > DELIVERY_AGE_MS_MAX;
+  return isSpent ? { state: 'abandoned', error } : { state: 'pending', afterMs, error };
 }

@@ -1,6 +1,7 @@
 import type { RunErrorCode } from '../errors.ts';
 import type { BootId, LaneRef, SessionId, TenantId, TurnId } from '../ids.ts';
 import type { LifecycleLimits, SessionStatus } from '../routing/lifecycle.ts';
+import type { DeliveryRef } from './delivery.ts';
 
 /** A running turn whose process is dead or gone, and all that its fate hangs on. */
 export interface LostTurn {
@@ -61,6 +62,28 @@ export interface InterruptedTurn {
   readonly lostForMs: number;
 }
 
+/** A send whose outcome nobody knows. */
+export interface UnknownSend extends DeliveryRef {
+  /** Sends started, this one counted. */
+  readonly attempt: number;
+  /** Of its message. */
+  readonly ageMs: number;
+  /** Since the last that is known of it. */
+  readonly sinceMs: number;
+  /** It waited for a person, and its time is over. */
+  readonly held: boolean;
+  /** What its account wants. */
+  readonly onUnknown: 'resend' | 'hold';
+}
+
+export interface UnknownVerdict {
+  readonly send: UnknownSend;
+  readonly verdict: 'resend' | 'hold' | 'abandon';
+  readonly holdMs: number | null;
+  /** Why it was given up. */
+  readonly error: string | null;
+}
+
 /** What a tenant has in the queue and in work, for its metrics. */
 export interface TenantLoad {
   readonly tenantId: TenantId;
@@ -108,8 +131,12 @@ export interface RepairStore {
    * another step, or somebody holds its lane; the next look decides anew. @throws StoreError
    */
   interrupt(verdicts: readonly TurnVerdict[]): Promise<boolean[]>;
-  /** `sending` rows of dead or gone owners → unknown; unknown rows that are owed their one resend → pending, recovered. */
-  repairDeliveries(limit: number): Promise<{ readonly unknown: number; readonly resent: readonly LaneRef[] }>;
+  /** `sending` rows of dead or gone owners → unknown, at most `limit`; how many. @throws StoreError */
+  lostSends(limit: number): Promise<number>;
+  /** Unknown outcomes that nobody has decided on, and held ones whose time is over. @throws StoreError */
+  unknownSends(limit: number): Promise<UnknownSend[]>;
+  /** Writes verdicts by compare-and-set: true where it was written. @throws StoreError */
+  decideUnknown(verdicts: readonly UnknownVerdict[]): Promise<boolean[]>;
   /** Partitions whose owner is dead or gone → free. Returns their ids. */
   freePartitions(): Promise<number[]>;
   /** Queued events per tenant into tenant_load; returns the `top` busiest tenants, those with most in the queue first. */

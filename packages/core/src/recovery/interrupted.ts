@@ -1,4 +1,4 @@
-import { isSilenceMarker } from './silence.ts';
+import { isSilent } from './silence.ts';
 
 export type ResumeReason = 'restart_interrupted' | 'restart_timeout' | 'shutdown_timeout' | 'orphaned_tool_call';
 
@@ -74,7 +74,7 @@ function storedReply({ lastRow, hasOrigin }: MarkedTurn, sinceMs: number): strin
 
 function withReply(turn: MarkedTurn, text: string): RecoveryDecision {
   const { turnKind, diagnosticsMuted, ledgerEnabled, ledgeredText } = turn;
-  const isSilence = isSilenceMarker(text);
+  const isSilence = isSilent(text, { autonomous: turnKind !== 'human' });
   if (isSilence && turnKind !== 'human') return CLEARED;
   if (turnKind === 'diagnostic' && diagnosticsMuted) return CLEARED;
   if (!ledgerEnabled) return resumed(turn);

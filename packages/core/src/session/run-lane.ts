@@ -1,7 +1,9 @@
+import { isLedgered } from '../delivery/ledger.ts';
 import { assertNever } from '../errors.ts';
 import type { LaneRef, SessionId, TurnId } from '../ids.ts';
 import type { ClaimedTurn, CommitRequest, HandBackRequest } from '../ports/lane.ts';
 import type { WakeUp } from '../ports/signals.ts';
+import { isSilent } from '../recovery/silence.ts';
 import { cleanText } from '../text.ts';
 import { lastResort, longerWaitMs } from './last-resort.ts';
 import type { CommittedResult, LaneRunnerOptions } from './run-lane-options.ts';
@@ -248,7 +250,10 @@ export class LaneRunner {
       return { ...common, status: end.status, reply: null, error: { code: end.code }, usage: null, owed: null };
     }
     const { text, usage, attachments = [] } = end.reply;
-    if (text.trim() === '' && attachments.length === 0)
+    const isBlank = !isLedgered({ kind: 'turn', text, ledgerEnabled: true });
+    // only where nobody waits for an answer may there be none
+    const mayBeSilent = turn.claimed.events.every(({ kind }) => kind === 'wake');
+    if ((isBlank || (mayBeSilent && isSilent(text, { autonomous: true }))) && attachments.length === 0)
       return { ...common, status: 'no_reply', reply: null, error: null, usage, owed: null };
     const owed = await this.#options.replies.owedFor(turn.claimed);
     // no store keeps NUL or half a surrogate pair, and a model may end in the middle of one

@@ -11,6 +11,7 @@ import * as sessions from '../http/sessions.ts';
 import { RunStreamQuerySchema, StreamQuerySchema, TenantStreamQuerySchema } from '../stream.ts';
 import { ATTACHMENTS } from './attachments.ts';
 import { CHAT_COMPLETIONS } from './chat-completions.ts';
+import { DELIVERIES } from './deliveries.ts';
 import type { Operation } from './operation.ts';
 import { changed, RESOURCES, resourceOperations } from './resources.ts';
 import { VISITORS } from './visitors.ts';
@@ -380,6 +381,7 @@ const HEALTH: readonly Operation[] = [
 export const OPERATIONS: readonly Operation[] = [
   ...MESSAGES,
   ...CONTROL,
+  ...DELIVERIES,
   LIMITS,
   ...VISITORS,
   ...ATTACHMENTS,

@@ -9,6 +9,6 @@ where m.at >= $1 and m.dstate = 1 and w.state in (2, 3) and w.ended_at < clock_t
 union all
 select m.tenant_id, m.lane_id, m.id, 'messages', 'due reply that nobody sends'
 from tk.messages m
-where m.at >= $1 and m.dstate = 0 and greatest(m.at, coalesce(m.ddue, m.at)) < now() - interval '60 seconds'
+where m.at >= $1 and m.dstate = 0 and greatest(m.at, coalesce(m.dat, m.at), coalesce(m.ddue, m.at)) < now() - interval '60 seconds'
   and not exists (select 1 from tk.messages y where y.slot = m.slot and y.tenant_id = m.tenant_id and y.lane_id = m.lane_id
-                  and y.dstate in (0, 1) and (y.seq, y.n) < (m.seq, m.n))
+                  and y.dstate in (0, 1, 4) and not (y.dstate = 4 and y.drecovered) and (y.seq, y.n) < (m.seq, m.n))

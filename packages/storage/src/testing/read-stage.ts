@@ -1,6 +1,7 @@
 import type { BootId, Page, TenantId } from '@turnkeeper/core';
 import { type Database, openDatabase } from '../database.ts';
 import { ClusterStore } from '../read/cluster-store.ts';
+import { DeliveryReadStore } from '../read/delivery-reads.ts';
 import { RunStore } from '../read/run-store.ts';
 import { SessionStore } from '../read/session-store.ts';
 import { TimelineStore } from '../read/timeline-store.ts';
@@ -11,6 +12,7 @@ export class ReadStage {
   readonly stage: Stage;
   readonly api: Database;
   readonly admin: Database;
+  readonly deliveries: DeliveryReadStore;
   readonly runs: RunStore;
   readonly sessions: SessionStore;
   readonly timelines: TimelineStore;
@@ -21,6 +23,7 @@ export class ReadStage {
     this.stage = stage;
     this.api = openDatabase({ url, role: 'tk_api', poolMax: 2, applicationName: 'test-api' });
     this.admin = openDatabase({ url, role: 'tk_admin', poolMax: 2, applicationName: 'test-admin' });
+    this.deliveries = new DeliveryReadStore(this.api);
     this.runs = new RunStore({ api: this.api, engine: stage.engine });
     this.sessions = new SessionStore(this.api);
     this.timelines = new TimelineStore(this.api);

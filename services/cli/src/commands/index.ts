@@ -8,6 +8,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   agents: async () => (await import('./agents.ts')).registerAgents,
   apply: async () => (await import('./apply.ts')).registerApply,
   chat: async () => (await import('./chat.ts')).registerChat,
+  deliveries: async () => (await import('./deliveries.ts')).registerDeliveries,
   doctor: async () => (await import('./doctor.ts')).registerDoctor,
   events: async () => (await import('./events.ts')).registerEvents,
   explain: async () => (await import('./explain.ts')).registerExplain,

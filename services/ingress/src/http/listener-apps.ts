@@ -10,6 +10,7 @@ import { type ChatPageParts, registerChatPage } from './chat-page.ts';
 import { type ClientTokenParts, registerClientTokens } from './client-tokens.ts';
 import { type OwnConfigParts, ownDoor } from './config-door.ts';
 import { registerCrossOrigin } from './cross-origin.ts';
+import { type DeliveryParts, registerDeliveries } from './deliveries.ts';
 import { registerHealth, registerMetrics, registerOpenApi } from './health.ts';
 import { type HookParts, registerHooks } from './hooks.ts';
 import { type InputParts, registerInputs } from './inputs.ts';
@@ -46,6 +47,7 @@ export function createPublicApp(
     ClientTokenParts &
     SocketParts &
     LimitParts &
+    DeliveryParts &
     ChatPageParts &
     UploadParts &
     AttachmentParts,
@@ -68,6 +70,7 @@ export function createPublicApp(
   registerOutbound(app, parts);
   registerInputs(app, parts);
   registerLimits(app, parts);
+  registerDeliveries(app, parts);
   registerUploads(app, parts);
   registerAttachments(app, parts);
   registerSessionEvents(app, parts);

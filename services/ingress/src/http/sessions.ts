@@ -89,18 +89,34 @@ export async function findSession(
   // a visitor's rooms are all its agent's
   const visited = principal.kind === 'visitor' ? principal.agent.agentId : undefined;
   const agentId = visited ?? (await agentIdOf(tenantId, agentReference, targets));
-  const session = await sessions.find(tenantId, selectorOf(request.params.session, agentId));
-  if (session === 'ambiguous') {
-    throw new AppError({ code: 'ambiguous', message: 'the key exists under several agents; add ?agentId=' });
-  }
-  const isHidden = session !== 'missing' && principal.kind === 'visitor' && !maySee(principal, session);
-  if (session === 'missing' || isHidden || (agentId !== undefined && session.agentId !== agentId)) {
-    throw new AppError({ code: 'session_not_found', message: 'no such session' });
-  }
+  const session = await namedSession(tenantId, { selector: request.params.session, agentId }, sessions);
+  if (principal.kind === 'visitor' && !maySee(principal, session)) throw noSession();
   return session;
 }
 
-async function agentIdOf(
+/**
+ * The conversation that a path or a query names, of this agent where one is named.
+ * @throws AppError `session_not_found`, `ambiguous`, `malformed_key`
+ */
+export async function namedSession(
+  tenantId: TenantId,
+  { selector, agentId }: { readonly selector: string; readonly agentId: AgentId | undefined },
+  sessions: SessionReads,
+): Promise<SessionRecord> {
+  const session = await sessions.find(tenantId, selectorOf(selector, agentId));
+  if (session === 'ambiguous') {
+    throw new AppError({ code: 'ambiguous', message: 'the key exists under several agents; add ?agentId=' });
+  }
+  if (session === 'missing' || (agentId !== undefined && session.agentId !== agentId)) throw noSession();
+  return session;
+}
+
+function noSession(): AppError {
+  return new AppError({ code: 'session_not_found', message: 'no such session' });
+}
+
+/** Undefined where none is named. @throws AppError `agent_not_found` */
+export async function agentIdOf(
   tenantId: TenantId,
   reference: string | undefined,
   targets: SessionParts['targets'],

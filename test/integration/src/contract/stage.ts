@@ -34,6 +34,7 @@ export async function buildStage(cluster: Cluster, tenant = `stage-${randomBytes
   });
   const viewer = await cluster.api('/v1/keys', { key, body: { name: names.key, preset: 'viewer' } });
   await cluster.putTenant({ name: spare });
+  const sends = await cluster.api('/v1/deliveries', { key });
   const idOf = async (path: string) => (await cluster.api(path, { key })).json.id as string;
   return {
     ...{ tenant, key, names: { ...names, session: sessionKey, sessionId: sessionKey } },
@@ -44,6 +45,7 @@ export async function buildStage(cluster: Cluster, tenant = `stage-${randomBytes
         agent: await idOf(`/v1/agents/${names.agent}`),
         account: await idOf(`/v1/accounts/${names.account}`),
       },
+      deliveryId: sends.json.data[0].deliveryId,
       inputId: `inp${runId.slice('run'.length)}`,
     },
   };
