@@ -20,6 +20,10 @@ beforeAll(async () => {
     ],
     accounts: [
       { name: 'hook', agent: 'main', channel: 'webhook', options: hook(`${platform.url}/in`), secrets },
+      {
+        ...{ name: 'held', agent: 'main', channel: 'webhook', secrets },
+        options: { ...hook(`${platform.url}/in`), onUnknown: 'hold' },
+      },
       { name: 'mute', agent: 'main', channel: 'webhook', options: hook(undefined), secrets },
     ],
   });
@@ -70,6 +74,14 @@ describe('a message', () => {
     const runId = await send({ sessionKey: newKey(), text: ' ' });
     expect(await runOf(runId, 30)).toMatchObject({ status: 'no_reply' });
   });
+
+  test('of a machine may be answered with silence, one of a person may not', async () => {
+    const text = '[SILENT] nothing new';
+    const wake = await send({ sessionKey: newKey(), kind: 'wake', text });
+    expect(await runOf(wake, 30)).toMatchObject({ status: 'no_reply' });
+    const asked = await send({ sessionKey: newKey(), text });
+    expect(await runOf(asked, 30)).toMatchObject({ status: 'ok', reply: { text } });
+  });
 });
 
 describe('a conversation', () => {
@@ -97,6 +109,33 @@ describe('a conversation', () => {
       ['first', 2, false],
       ['second', 1, false],
     ]);
+  });
+
+  test('waits for a person behind a reply whose fate is unknown, where its account holds such ones', async () => {
+    const sessionKey = newKey();
+    platform.script({ reset: 'after' });
+    for (const text of ['first', 'second']) await send({ sessionKey, text, accountId: 'held' });
+    const list = async (status: string) =>
+      (await cluster.api(`/v1/deliveries?sessionKey=${sessionKey}&status=${status}`, { key })).json.data;
+    const held = await until('it is held', async () => {
+      const [delivery] = await list('unknown');
+      return delivery?.heldUntil !== undefined && delivery;
+    });
+    const sent = () => platform.sends.filter(({ body }) => body.sessionKey === sessionKey);
+    expect(sent()).toHaveLength(1);
+    expect(await list('pending')).toHaveLength(1);
+    const retried = await cluster.api(`/v1/deliveries/${held.deliveryId}/retry`, { method: 'POST', key });
+    expect(retried).toMatchObject({ status: 200, json: { deliveryId: held.deliveryId, recovered: true } });
+    await until('both have arrived', async () => (await list('delivered')).length === 2);
+    expect(sent().map(({ body }) => [body.text, body.attempt, body.recovered])).toEqual([
+      ['first', 1, false],
+      ['first', 2, true],
+      ['second', 1, false],
+    ]);
+    const again = await cluster.api(`/v1/deliveries/${held.deliveryId}/resolve`, {
+      ...{ key, body: { outcome: 'abandoned' } },
+    });
+    expect(again).toMatchObject({ status: 409, json: { code: 'cannot_change' } });
   });
 
   test('goes on behind a reply whose fate is unknown, which is sent once more and says so', async () => {
