@@ -21,8 +21,7 @@ import { buildUploads } from './intake/build-uploads.ts';
 import { intakeMetrics } from './intake/intake-metrics.ts';
 import { Targets } from './intake/targets.ts';
 import { tracedIntake } from './intake/traced-intake.ts';
-import { announceDelivery } from './runs/announce-delivery.ts';
-import { announceControl, announceEnd } from './runs/announce-end.ts';
+import { announcers } from './runs/announcers.ts';
 import { RunWaiters } from './runs/run-waiters.ts';
 import { openStores } from './stores.ts';
 import { buildStreams } from './streams/build-streams.ts';
@@ -80,9 +79,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     openAccounts: new OpenAccounts(),
     receiveUpload: buildUploads(kit, config, stores.attachments),
     ids,
-    announceEnd: announceEnd(told),
-    announceControl: announceControl(told),
-    announceDelivery: announceDelivery(told),
+    ...announcers(told),
   });
   const internal = { ...server, requestIdPrefix: `adm-${bootId.slice(-12)}` };
   const internalApp = createInternalApp(internal, kit.readiness, { ...stores.admin, access });
