@@ -90,6 +90,7 @@ function openStores(config: SessionWorkerConfig, { clock, logger, metrics }: Kit
     databases,
     lanes: new storage.PostgresLaneStore(databases.engine),
     deliveries: new storage.PostgresDeliveryStore(databases.engine),
+    attachments: new storage.PostgresAttachmentStore(databases.files),
     inputs: new storage.PostgresInputStore(databases.engine),
     transcripts: new storage.PostgresTranscriptStore(databases.engine),
     ownership: new storage.PostgresOwnershipStore(databases.lease),

@@ -7,6 +7,8 @@ const LEASE_STATEMENT_MS = 2_000;
 /** A pool per role and purpose, so that a long queue for batches never holds up a heartbeat. */
 export class Databases implements AsyncDisposable {
   readonly engine: Database;
+  /** Pieces of files for models: large ones wait for each other here and for nobody else. */
+  readonly files: Database;
   /** Heartbeat and partitions. */
   readonly lease: Database;
   /** Configuration. */
@@ -27,11 +29,12 @@ export class Databases implements AsyncDisposable {
     };
     const lease = { statement_timeout: LEASE_STATEMENT_MS };
     this.engine = openDatabase({ ...common, role: 'tk_engine', poolMax: options.enginePoolMax });
+    this.files = openDatabase({ ...common, role: 'tk_engine', poolMax: 2 });
     this.lease = openDatabase({ ...common, role: 'tk_engine', poolMax: 2, settings: lease });
     this.lookup = openDatabase({ ...common, role: 'tk_lookup', poolMax: 4 });
     const connections = options.metrics.gauge('db_pool_connections');
     options.metrics.onScrape(() => {
-      for (const pool of ['engine', 'lease', 'lookup'] as const) {
+      for (const pool of ['engine', 'files', 'lease', 'lookup'] as const) {
         const { idle, total, waiting } = this[pool].stats();
         connections.set(idle, { pool, state: 'idle' });
         connections.set(total - idle, { pool, state: 'busy' });
@@ -42,10 +45,10 @@ export class Databases implements AsyncDisposable {
 
   /** Waits for the database and checks that it fits. @throws AppError */
   ready(parts: { readonly clock: Clock; readonly ids: Ids; readonly logger: Logger }, signal: AbortSignal) {
-    return untilReady([this.engine, this.lease, this.lookup], parts, signal);
+    return untilReady([this.engine, this.files, this.lease, this.lookup], parts, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.engine.close(), this.lease.close(), this.lookup.close()]);
+    await Promise.all([this.engine.close(), this.files.close(), this.lease.close(), this.lookup.close()]);
   }
 }

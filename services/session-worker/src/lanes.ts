@@ -17,6 +17,7 @@ export interface LaneParts {
   readonly deliveries: core.DeliveryStore;
   readonly transcripts: core.TranscriptStore;
   readonly inputs: core.InputStore;
+  readonly attachments: core.AttachmentRecords & core.AttachmentBytes;
   readonly agents: core.AgentConfigs;
   readonly tenants: core.TenantConfigs;
   readonly accounts: core.AccountConfigs;
@@ -85,9 +86,9 @@ interface TurnParts extends Omit<LaneParts, 'transcripts'> {
 
 function buildTurns(parts: TurnParts): core.Turns {
   const { traces, stream, transcripts } = parts;
-  const { clock, ids, logger: log, agents, egress, metrics, counts } = parts;
+  const { clock, ids, logger: log, agents, attachments, egress, metrics, counts } = parts;
   const { historyMax, turnMsMax, inactiveMsMax } = parts.config;
-  const runtimes = traces.runtimes(agentRuntimes({ egress, clock, metrics, historyMax, turnMsMax }));
+  const runtimes = traces.runtimes(agentRuntimes({ egress, attachments, clock, metrics, historyMax, turnMsMax }));
   const options: core.RunAgentOptions = {
     ...{ agents, runtimes, inputs: parts.inputs, stream, clock, ids, log },
     ...{ metrics: counts.agents, onAsked: parts.onAsked },

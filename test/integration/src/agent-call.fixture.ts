@@ -57,7 +57,7 @@ export function configOf(url: string, over: Partial<AgentConfig> = {}): AgentCon
     turnMsMax: null,
     inactiveMsMax: null,
     freshnessMs: 3_600_000,
-    runtime: { kind: 'openai', baseUrl: `${url}/v1`, model: 'm', tools: [] },
+    runtime: { kind: 'openai', baseUrl: `${url}/v1`, model: 'm', tools: [], images: false },
     secret: (name) => Promise.resolve(name === 'apiKey' ? API_KEY : null),
     ...over,
   };

@@ -1,16 +1,25 @@
 /** Files: uploaded at one node, named by a message at another, downloaded by those who may. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { UploadAnswer } from '@turnkeeper/protocol';
-import { type Cluster, startCluster } from '@turnkeeper/test-harness';
+import { type Cluster, type FakeOpenAi, startCluster, startFakeOpenAi } from '@turnkeeper/test-harness';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 let cluster: Cluster;
+let model: FakeOpenAi;
 beforeAll(async () => {
+  model = await startFakeOpenAi();
   cluster = await startCluster({ urls: inject('urls'), ingress: 2, workers: 1, coordinators: 1, mode: 'inline' });
-  const agents = [{ name: 'main', runtime: 'echo' }];
+  const openai = { baseUrl: `${model.url}/v1`, model: 'm', images: true };
+  const agents = [
+    { name: 'main', runtime: 'echo' },
+    { name: 'seer', runtime: 'openai', openai },
+  ];
   await cluster.putTenant({ name: 'test', key: cluster.apiKey, agents });
 });
-afterAll(() => cluster[Symbol.asyncDispose]());
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]();
+  await model.close();
+});
 
 const PNG = Buffer.concat([
   Buffer.from('89504e470d0a1a0a0000000d494844520000000100000001080600000', 'hex'),
@@ -154,6 +163,27 @@ describe('a message', () => {
     const sent = await cluster.api('/v1/messages', { body });
     const run = (await cluster.api(`/v1/runs/${sent.json.runId}?wait=30`)).json;
     expect([run.status, run.reply.attachments.length]).toEqual(['ok', 1]);
+  });
+
+  test('reaches a model: pictures as pictures, text as text, the rest by name', async () => {
+    const uploads = [
+      upload(PNG, { name: 'pier.png' }),
+      upload('a,b', { name: 'a.csv', type: 'text/csv' }),
+      upload(randomBytes(9)),
+    ];
+    const attachments = (await Promise.all(uploads)).map(({ json }) => ({ ref: json.attachmentId }));
+    const body = { agentId: 'seer', sessionKey: randomUUID(), text: 'look', attachments };
+    const { runId } = (await cluster.api('/v1/messages', { body })).json;
+    expect((await cluster.api(`/v1/runs/${runId}?wait=30`)).json.status).toBe('ok');
+    expect(model.requests.at(-1)?.messages.at(-1)).toEqual({
+      role: 'user',
+      content: [
+        { type: 'text', text: 'look' },
+        { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG.toString('base64')}` } },
+        { type: 'text', text: '[File a.csv, text/csv, 3 bytes]\na,b\n[End of a.csv]' },
+        { type: 'text', text: expect.stringContaining('9 bytes: its content is not shown here]') },
+      ],
+    });
   });
 
   test.each([

@@ -17,6 +17,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { API_KEY, configOf, turnOf } from './agent-call.fixture.ts';
 
 const HISTORY_MAX = 500;
+/** None of these conversations has any. */
+const attachments = { find: async () => [], read: async () => null };
 const none = { inc: () => undefined, observe: () => undefined };
 const AGENT_METRICS = { staleFences: none, toolCalls: none, toolCallSeconds: none };
 
@@ -69,7 +71,14 @@ interface Asked extends Partial<AgentCall> {
 }
 
 function ask({ url, text = 'hello', entries = [], egress = open, ...over }: Asked) {
-  const runtimes = agentRuntimes({ clock: systemClock, egress, metrics, historyMax: HISTORY_MAX, turnMsMax: 30_000 });
+  const runtimes = agentRuntimes({
+    clock: systemClock,
+    egress,
+    attachments,
+    metrics,
+    historyMax: HISTORY_MAX,
+    turnMsMax: 30_000,
+  });
   const emitted: string[] = [];
   const call: AgentCall = {
     ...{ turn: turnOf(text), config: configOf(url), tryNumber: 1, history: () => Promise.resolve(entries) },
@@ -312,7 +321,7 @@ describe('a turn that runs a model', () => {
       {
         agents: { get: () => Promise.resolve(configOf(fake.url)) },
         runtimes: agentRuntimes({
-          ...{ clock: systemClock, egress: open, metrics, historyMax: HISTORY_MAX, turnMsMax: 30_000 },
+          ...{ clock: systemClock, egress: open, attachments, metrics, historyMax: HISTORY_MAX, turnMsMax: 30_000 },
         }),
         transcriptBefore: () => Promise.resolve([user('canary of history')]),
         inputs: { ask: async () => ({ result: 'stale' }), resolvedFor: async () => null },

@@ -2535,6 +2535,7 @@ export interface operations {
                                 readonly baseUrl: string;
                                 readonly model: string;
                                 readonly tools?: readonly "ask_person"[];
+                                readonly images?: boolean;
                             };
                             readonly system?: string;
                             readonly keyPolicy: ("standard" | "openclaw" | "echo") | {
@@ -2623,6 +2624,7 @@ export interface operations {
                         readonly model: string;
                         readonly apiKey?: string;
                         readonly tools?: readonly "ask_person"[];
+                        readonly images?: boolean;
                     };
                     readonly system?: string;
                     readonly keyPolicy?: ("standard" | "openclaw" | "echo") | {
@@ -2699,6 +2701,7 @@ export interface operations {
                             readonly baseUrl: string;
                             readonly model: string;
                             readonly tools?: readonly "ask_person"[];
+                            readonly images?: boolean;
                         };
                         readonly system?: string;
                         readonly keyPolicy: ("standard" | "openclaw" | "echo") | {
@@ -2793,6 +2796,7 @@ export interface operations {
                             readonly baseUrl: string;
                             readonly model: string;
                             readonly tools?: readonly "ask_person"[];
+                            readonly images?: boolean;
                         };
                         readonly system?: string;
                         readonly keyPolicy: ("standard" | "openclaw" | "echo") | {
@@ -2901,6 +2905,7 @@ export interface operations {
                             readonly baseUrl: string;
                             readonly model: string;
                             readonly tools?: readonly "ask_person"[];
+                            readonly images?: boolean;
                         };
                         readonly system?: string;
                         readonly keyPolicy: ("standard" | "openclaw" | "echo") | {
@@ -3011,6 +3016,7 @@ export interface operations {
                         readonly model?: string;
                         readonly apiKey?: string;
                         readonly tools?: readonly "ask_person"[];
+                        readonly images?: boolean;
                     } | null;
                     readonly system?: string | null;
                     readonly keyPolicy?: (("standard" | "openclaw" | "echo") | {
@@ -3088,6 +3094,7 @@ export interface operations {
                             readonly baseUrl: string;
                             readonly model: string;
                             readonly tools?: readonly "ask_person"[];
+                            readonly images?: boolean;
                         };
                         readonly system?: string;
                         readonly keyPolicy: ("standard" | "openclaw" | "echo") | {

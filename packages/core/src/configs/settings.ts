@@ -18,6 +18,8 @@ export interface OpenAiSettings {
   readonly model: string;
   /** What its model may call; absent = nothing. */
   readonly tools?: readonly AgentTool[] | undefined;
+  /** It is given the pictures of messages; absent = it is told of them. */
+  readonly images?: boolean | undefined;
 }
 
 /** How long a turn may take; what is left out is the worker's own limit, which none may exceed. */
@@ -92,8 +94,8 @@ export function completeAgent(settings: AgentSettings): StoredAgent {
   };
 }
 
-function completeOpenAi({ baseUrl, model, tools = [] }: OpenAiSettings): OpenAiSettings {
-  return { baseUrl, model, ...(tools.length > 0 && { tools: [...new Set(tools)] }) };
+function completeOpenAi({ baseUrl, model, tools = [], images = false }: OpenAiSettings): OpenAiSettings {
+  return { baseUrl, model, ...(tools.length > 0 && { tools: [...new Set(tools)] }), ...(images && { images }) };
 }
 
 /** May time end conversations of this agent? */
@@ -130,6 +132,6 @@ export function completeKeyPolicy(settings: KeyPolicySettings): KeyPolicyConfig 
 /** How a stored agent runs. */
 export function runtimeOf(agent: StoredAgent): AgentRuntimeConfig {
   if (agent.runtime === 'openai' && agent.openai)
-    return { kind: 'openai', ...agent.openai, tools: agent.openai.tools ?? [] };
+    return { kind: 'openai', ...agent.openai, tools: agent.openai.tools ?? [], images: agent.openai.images ?? false };
   return { kind: 'echo', delayMs: 0, fail: 0, wordMs: 0, ...agent.echo };
 }

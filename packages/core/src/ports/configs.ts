@@ -35,12 +35,13 @@ export interface TenantConfig {
 export type AgentRuntimeConfig =
   /** Replies the text unchanged: after `delayMs`, word by word with `wordMs` between, the first `fail` tries of each turn throw. */
   | { readonly kind: 'echo'; readonly delayMs: number; readonly fail: number; readonly wordMs: number }
-  /** An OpenAI-compatible endpoint; its key is the secret `apiKey`, and `tools` are what its model may call. */
+  /** An OpenAI-compatible endpoint; its key is the secret `apiKey`, `tools` are what its model may call, `images`: it takes pictures. */
   | {
       readonly kind: 'openai';
       readonly baseUrl: string;
       readonly model: string;
       readonly tools: readonly AgentTool[];
+      readonly images: boolean;
     };
 
 /** Tools that a model may be given. `ask_person`: it asks a person, and goes on with the answer. */

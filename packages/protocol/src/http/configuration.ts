@@ -84,6 +84,7 @@ export const AgentBodySchema = z
         model: nameText(128).min(1),
         apiKey: ApiKeyText.optional(),
         tools: AgentToolsSchema.optional(),
+        images: z.boolean().optional(),
       })
       .optional(),
     system: z.string().max(65_536).optional(),
@@ -117,6 +118,7 @@ const OpenAiPatchSchema = z.strictObject({
   model: nameText(128).min(1).optional(),
   apiKey: ApiKeyText.optional(),
   tools: AgentToolsSchema.optional(),
+  images: z.boolean().optional(),
 });
 
 /** A merge patch (RFC 7396): what is left out stays, null takes away. Another `runtime` drops the block of the old one. */
@@ -310,7 +312,14 @@ export const AgentSchema = z.strictObject({
   version: z.int(),
   runtime: z.enum(['echo', 'openai']),
   echo: z.strictObject({ delayMs: z.int(), fail: z.int(), wordMs: z.int() }).optional(),
-  openai: z.strictObject({ baseUrl: z.string(), model: z.string(), tools: AgentToolsSchema.optional() }).optional(),
+  openai: z
+    .strictObject({
+      baseUrl: z.string(),
+      model: z.string(),
+      tools: AgentToolsSchema.optional(),
+      images: z.boolean().optional(),
+    })
+    .optional(),
   system: z.string().optional(),
   keyPolicy: KeyPolicySchema,
   busy: z.strictObject({ mode: z.enum(['queue']) }),

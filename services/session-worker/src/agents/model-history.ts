@@ -7,6 +7,7 @@ import {
 } from '@turnkeeper/core';
 import type { AssistantModelMessage, ModelMessage, ToolModelMessage } from 'ai';
 import { z } from 'zod';
+import type { ModelFiles } from './model-files.ts';
 
 /** A message with what the rules of history need to know of it. */
 interface HistoryMessage {
@@ -39,14 +40,19 @@ const resultStep = z.object({ callId: z.string(), name: z.string(), text: z.stri
  * exactly one result (P11), also where a crash parted them. Notices are ours and not the model's; an entry that is none
  * of the known shapes is left out, and what belonged to it is mended like after a crash.
  */
-export function modelMessages(entries: readonly TranscriptEntry[], messagesMax: number): ModelMessage[] {
+export function modelMessages(
+  entries: readonly TranscriptEntry[],
+  messagesMax: number,
+  files: Pick<ModelFiles, 'partsOf'>,
+): ModelMessage[] {
+  const messageOf = (entry: TranscriptEntry) => messagesOf(entry, files);
   // mended before it is cut: a result that is made up counts, too
   const { messages } = repairTranscript(entries.flatMap(messageOf), resultOfNone);
   const { from } = historyWindow(messages, { limit: messagesMax, lastConsolidated: 0 });
   return from === null ? [] : messages.slice(from).map(({ message }) => message);
 }
 
-function messageOf({ role, body }: TranscriptEntry): HistoryMessage[] {
+function messagesOf({ role, body }: TranscriptEntry, files: Pick<ModelFiles, 'partsOf'>): HistoryMessage[] {
   if (role === 'tool_call') return assistantOf(callStep.safeParse(body).data?.blocks ?? []);
   if (role === 'tool_result') {
     const result = resultStep.safeParse(body).data;
@@ -54,9 +60,16 @@ function messageOf({ role, body }: TranscriptEntry): HistoryMessage[] {
   }
   const said = text.safeParse(body).data;
   if (said === undefined || role === 'notice') return [];
-  if (role === 'assistant') return assistantOf([{ type: 'text', text: said.text }]);
+  const parts = files.partsOf(body);
+  if (role === 'assistant') {
+    // pictures are for users to send: of what an agent or a person sent, the model is told
+    const lines = parts.map((part) => (part.type === 'text' ? part.text : `[File ${part.filename ?? ''}]`));
+    return assistantOf([{ type: 'text', text: [said.text, ...lines].filter((line) => line !== '').join('\n') }]);
+  }
   const earlier = before.safeParse(body).data?.before ?? [];
-  return [...earlier.map(spokenOf), spokenOf({ role, text: said.text })];
+  if (parts.length === 0) return [...earlier.map(spokenOf), spokenOf({ role, text: said.text })];
+  const words = said.text === '' ? [] : [{ type: 'text' as const, text: said.text }];
+  return [...earlier.map(spokenOf), { ...NOTHING, role, message: { role, content: [...words, ...parts] } }];
 }
 
 function spokenOf({ role, text }: { readonly role: 'user' | 'assistant'; readonly text: string }): HistoryMessage {

@@ -3,20 +3,23 @@ import {
   type AgentCall,
   type AgentReply,
   type AgentRuntime,
+  type AgentRuntimeConfig,
   AppError,
   isHeaderText,
   type ResolvedInput,
   type TranscriptEntry,
 } from '@turnkeeper/core';
 import type { Egress } from '@turnkeeper/platform/egress';
-import { isStepCount, streamText, type TextStreamPart, type ToolSet } from 'ai';
+import { isStepCount, type ModelMessage, streamText, type TextStreamPart, type ToolSet } from 'ai';
 import { ASK_PERSON, ASK_PERSON_TOOLS, askPersonCallOf, questionOf } from './ask-person.ts';
 import { taken, toldOfInterruption } from './interruption.ts';
 import { modelFailure, modelRefused } from './model-failure.ts';
+import { type ModelFilesOptions, readModelFiles } from './model-files.ts';
 import { modelMessages } from './model-history.ts';
 
 export interface OpenAiOptions {
   readonly egress: Pick<Egress, 'fetchFor'>;
+  readonly files: ModelFilesOptions;
   /** Messages that a model is given at most, those of the turn included. */
   readonly historyMax: number;
   /** The turn's own limit; a request lives no longer, even where its abort was lost. */
@@ -37,14 +40,36 @@ export function openAiRuntime(options: OpenAiOptions): AgentRuntime {
   return { run: (call) => ask(call, options) };
 }
 
-async function ask(call: AgentCall, { egress, historyMax, turnMsMax }: OpenAiOptions): Promise<AgentReply> {
-  const { config, signal } = call;
-  const { runtime, system } = config;
+/** With the files of the conversation in hand, for as long as the model is asked. */
+async function ask(call: AgentCall, options: OpenAiOptions): Promise<AgentReply> {
+  const { signal } = call;
+  const { runtime, tenantId } = call.config;
   if (runtime.kind !== 'openai') throw new AppError({ code: 'internal', message: 'not the settings of a model' });
   const asked = await call.input();
   const entries = asked === null ? toldOfInterruption(call, await call.history()) : await goingOn(call, asked);
   if (entries === null) return { text: '', usage: null };
-  const messages = modelMessages(entries, historyMax);
+  const bodies = entries.slice(-options.historyMax).map(({ body }) => body);
+  const files = await readModelFiles({ tenantId, bodies, takesImages: runtime.images, signal }, options.files);
+  try {
+    const messages = modelMessages(entries, options.historyMax, files);
+    return await askModel(call, { asked, messages, runtime }, options);
+  } finally {
+    files.release();
+  }
+}
+
+interface ModelRequest {
+  readonly asked: ResolvedInput | null;
+  readonly messages: ModelMessage[];
+  readonly runtime: Extract<AgentRuntimeConfig, { readonly kind: 'openai' }>;
+}
+
+async function askModel(
+  { config, signal, emit }: AgentCall,
+  { asked, messages, runtime }: ModelRequest,
+  { egress, turnMsMax }: OpenAiOptions,
+): Promise<AgentReply> {
+  const { system } = config;
   const apiKey = await config.secret('apiKey');
   if (apiKey !== null && !isHeaderText(apiKey)) {
     const message = "The agent's `apiKey` cannot be sent as a header: set it anew.";
@@ -81,7 +106,7 @@ async function ask(call: AgentCall, { egress, historyMax, turnMsMax }: OpenAiOpt
       // its default prints the error, and that may quote the conversation
       onError: () => undefined,
     });
-    const reply = await read(stream, call.emit);
+    const reply = await read(stream, emit);
     // an aborted stream ends as if it were whole
     signal.throwIfAborted();
     return reply;

@@ -1,9 +1,14 @@
 import type { AgentRuntime, Clock, RunAgentOptions } from '@turnkeeper/core';
 import type { Metrics } from '@turnkeeper/platform/telemetry';
+import { ByteBudget } from './byte-budget.ts';
 import { echoRuntime } from './echo.ts';
+import type { ModelFilesOptions } from './model-files.ts';
 import { type OpenAiOptions, openAiRuntime } from './openai.ts';
 
-export interface RuntimesOptions extends OpenAiOptions {
+/** What all turns of a worker hold of files at once; a request's encoding takes the same again. */
+const FILE_BYTES_MAX = 128 * 1024 * 1024;
+
+export interface RuntimesOptions extends Omit<OpenAiOptions, 'files'>, Pick<ModelFilesOptions, 'attachments'> {
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, 'counter'>;
 }
@@ -13,6 +18,7 @@ export interface RuntimesOptions extends OpenAiOptions {
  * version of an agent, or of its secrets, is all that it takes.
  */
 export function agentRuntimes(options: RuntimesOptions): RunAgentOptions['runtimes'] {
+  const files = { attachments: options.attachments, budget: new ByteBudget(FILE_BYTES_MAX) };
   const requests = options.metrics.counter('agent_requests_total');
   const tokens = options.metrics.counter('agent_tokens_total');
   const counted = (runtime: AgentRuntime): AgentRuntime => ({
@@ -24,5 +30,5 @@ export function agentRuntimes(options: RuntimesOptions): RunAgentOptions['runtim
       return reply;
     },
   });
-  return { echo: counted(echoRuntime(options.clock)), openai: counted(openAiRuntime(options)) };
+  return { echo: counted(echoRuntime(options.clock)), openai: counted(openAiRuntime({ ...options, files })) };
 }
