@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { trialOf } from './cell.ts';
 import { measureFailOver } from './fail-over.ts';
-import { faults } from './faults.ts';
-import { CLEAN, openStage, type Stage, underLoad } from './stage.ts';
+import { faults, killLeader } from './faults.ts';
+import { PHASES } from './phases.ts';
+import { CLEAN, openStage, type Stage, type Trial, underLoad } from './stage.ts';
 
 let stage: Stage;
 
@@ -12,18 +14,37 @@ afterAll(async () => {
   await stage[Symbol.asyncDispose]();
 }, 60_000);
 
+const LOAD = { ratePerSecond: 40, lanes: 40 };
+
+/** Each fault and each phase once; `npm run chaos` has all of them with all. */
+const CELLS = [
+  ['kill -9', 'accepting'],
+  ['kill -9', 'running'],
+  ['SIGSTOP', 'between model reply and commit'],
+  ['SIGTERM', 'claimed'],
+  ['FLUSHALL', 'between accept and activate'],
+  ['Redis absent', 'claimed'],
+  ['NATS absent', 'running'],
+  ['Postgres stopped', 'between commit and send'],
+  ['Postgres absent', 'between send and record'],
+  ['every connection', 'accepting'],
+] as const;
+
 describe('under load nothing is lost, doubled, reordered or overlapping', () => {
-  test.each(faults(false).map((fault) => [fault.name, fault] as const))(
-    '%s',
-    async (_name, fault) => {
-      const load = { ratePerSecond: 40, seconds: fault.seconds, lanes: 40, delayMs: 50 };
-      const trial = await underLoad(stage, load, () => fault.strike(stage));
-      expect(trial).toMatchObject(CLEAN);
-      expect(trial.report.answered).toBe(trial.report.sent);
-      expect(trial.explained.events).toBeGreaterThanOrEqual(trial.report.accepted);
+  test.each(CELLS)(
+    '%s, %s',
+    async (name, at) => {
+      const fault = faults(8_000).find((one) => one.name.startsWith(name));
+      const phase = PHASES.find((one) => one.name === at);
+      if (fault === undefined || phase === undefined) throw new Error('no such cell');
+      expectClean(await trialOf(stage, { fault, phase }, LOAD));
     },
     180_000,
   );
+
+  test('kill -9 of the leader', async () => {
+    expectClean(await underLoad(stage, { ...LOAD, seconds: 8, delayMs: 50 }, () => killLeader(stage)));
+  }, 180_000);
 });
 
 test('every lane of a killed worker gets its next turn', async () => {
@@ -31,3 +52,9 @@ test('every lane of a killed worker gets its next turn', async () => {
   expect(lanes).toBeGreaterThan(0);
   expect(firstMs).toBeGreaterThan(0);
 }, 90_000);
+
+function expectClean(trial: Trial): void {
+  expect(trial).toMatchObject(CLEAN);
+  expect(trial.report.answered).toBe(trial.report.sent);
+  expect(trial.explained.events).toBeGreaterThanOrEqual(trial.report.accepted);
+}

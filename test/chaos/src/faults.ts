@@ -1,96 +1,111 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type NodeProcess, until } from '@turnkeeper/test-harness';
 import { Redis } from 'ioredis';
+import pg from 'pg';
+import { metricsOf, type Phase } from './phases.ts';
 import type { Stage } from './stage.ts';
 
+/** Something that happens to a cluster while one of its nodes is held in the middle of its work. */
 export interface Fault {
   readonly name: string;
   /** Shortest load, in seconds, that outlasts it. */
   readonly seconds: number;
-  /** What must be seen besides a clean verdict; throws when it is not. */
-  strike(stage: Stage): Promise<void>;
+  /**
+   * Strikes, lets the node go on unless it is gone, and ends what it began; a node that has ended is started again by the
+   * caller. What must be seen besides a clean verdict throws when it is not.
+   */
+  strike(stage: Stage, node: NodeProcess, phase: Phase): Promise<void>;
 }
 
-/** Every fault of the matrix. Each lets the load run for a second first and leaves the cluster whole. */
-export function faults(long: boolean): readonly Fault[] {
-  const absenceMs = long ? 60_000 : 8_000;
+/** Every fault of the matrix. `absenceMs`: how long stores are away in the long form. */
+export function faults(absenceMs: number): readonly Fault[] {
+  const away = absenceMs / 1000 + 6;
   return [
-    { name: 'kill -9 of a worker', seconds: 8, strike: (stage) => killAndRestart(stage.cluster.workers[0]) },
-    { name: 'kill -9 of an ingress', seconds: 8, strike: (stage) => killAndRestart(stage.cluster.ingress[0]) },
-    { name: 'kill -9 of the leader', seconds: 8, strike: async (stage) => killAndRestart(await leader(stage)) },
-    { name: 'SIGSTOP of a worker for 15 s', seconds: 26, strike: pauseWorker },
-    { name: 'SIGTERM of a worker', seconds: 8, strike: (stage) => terminateAndRestart(stage.cluster.workers[1]) },
+    { name: 'kill -9', seconds: 8, strike: kill },
+    { name: 'SIGSTOP for 15 s', seconds: 24, strike: stopFor15Seconds },
+    { name: 'SIGTERM', seconds: 8, strike: terminate },
     { name: 'FLUSHALL', seconds: 6, strike: flushRedis },
-    {
-      name: `Redis absent for ${absenceMs / 1000} s`,
-      seconds: absenceMs / 1000 + 6,
-      strike: (stage) => absent(stage, 'redis', absenceMs),
-    },
-    {
-      name: `NATS absent for ${absenceMs / 1000} s`,
-      seconds: absenceMs / 1000 + 6,
-      strike: (stage) => absent(stage, 'nats', absenceMs),
-    },
-    {
-      name: 'Postgres stopped immediately and started',
-      seconds: 10,
-      strike: (stage) => absent(stage, 'postgres', 1_500),
-    },
+    { name: `Redis absent for ${absenceMs / 1000} s`, seconds: away, strike: absence('redis', absenceMs) },
+    { name: `NATS absent for ${absenceMs / 1000} s`, seconds: away, strike: absence('nats', absenceMs) },
+    { name: 'Postgres stopped immediately and started', seconds: 8, strike: absence('postgres', 1_500) },
+    { name: 'Postgres absent for 10 s', seconds: 16, strike: absence('postgres', 10_000) },
+    { name: 'every connection of the pools waits for 5 s', seconds: 11, strike: exhaustPools },
   ];
 }
 
-async function killAndRestart(node: NodeProcess | undefined): Promise<void> {
-  if (node === undefined) throw new Error('no such node');
+/** The leader is killed, wherever it is. */
+export async function killLeader(stage: Stage): Promise<void> {
   await sleep(1_500);
+  const node = await leader(stage);
   node.signal('SIGKILL');
   await node.exited;
   await sleep(4_000);
   await node.restart();
 }
 
-async function terminateAndRestart(node: NodeProcess | undefined): Promise<void> {
-  if (node === undefined) throw new Error('no such node');
-  await sleep(1_500);
-  node.signal('SIGTERM');
-  const code = await node.exited;
-  if (code !== 0) throw new Error(`${node.name} drained with exit code ${code}\n${node.log.slice(-10).join('\n')}`);
-  await node.restart();
+async function kill(_stage: Stage, node: NodeProcess): Promise<void> {
+  node.signal('SIGKILL');
+  await node.exited;
+  // past its lease: it is declared dead
+  await sleep(4_000);
 }
 
-/** The commit before which the worker stops: by then it is in the middle of the load. */
-const STOPPED_COMMIT = 20;
-
-/**
- * The worker sleeps past its lease with a commit in its hand, is declared dead, and wakes into a world that has gone on.
- * It stops itself: stopped from outside, it may find its row dead before anything of it was ready to be committed.
- */
-async function pauseWorker(stage: Stage): Promise<void> {
-  const worker = stage.cluster.workers[0];
-  if (worker === undefined) throw new Error('no worker');
+/** The node sleeps past its lease. A worker is declared dead meanwhile, and wakes into a world that has gone on. */
+async function stopFor15Seconds(stage: Stage, node: NodeProcess, phase: Phase): Promise<void> {
   const refusedBefore = await staleFences(stage);
-  worker.signal('SIGTERM');
-  await worker.exited;
-  await worker.restart({ ...stage.cluster.env, TURNKEEPER_CRASH_POINTS: `commit.before:stop:${STOPPED_COMMIT}` });
+  await sleep(15_000);
+  node.signal('SIGCONT');
+  if (node.kind !== 'session-worker') return;
+  // dead is final: it must find its row and leave
+  await until('the woken worker ends itself', () => !node.alive, 30_000);
+  if (phase.point !== 'commit.before') return;
+  // it held a commit in its hand; stopped elsewhere, it may find its row dead before anything was ready
+  await until('its late commit is counted', async () => (await staleFences(stage)) > refusedBefore, 30_000);
+}
+
+async function terminate(_stage: Stage, node: NodeProcess): Promise<void> {
+  node.signal('SIGTERM');
+  node.signal('SIGCONT');
+  const code = await node.exited;
+  if (code !== 0) throw new Error(`${node.name} drained with exit code ${code}\n${node.log.slice(-10).join('\n')}`);
+}
+
+async function flushRedis({ services }: Stage, node: NodeProcess): Promise<void> {
+  const redis = new Redis(services.urls.redis);
   try {
-    await until('it has stopped', () => isStopped(worker.pid), 30_000);
-    await sleep(15_000);
-    worker.signal('SIGCONT');
-    // dead is final: it must find its row and leave
-    await until('the woken worker ends itself', () => !worker.alive, 15_000);
-    await until('its late commit is counted', async () => (await staleFences(stage)) > refusedBefore, 15_000);
+    await redis.flushall();
+    node.signal('SIGCONT');
+    for (let i = 0; i < 3; i++) {
+      await sleep(800);
+      await redis.flushall();
+    }
   } finally {
-    // what comes next needs it, whatever became of this
-    if (worker.alive) worker.signal('SIGKILL');
-    await worker.exited;
-    await worker.restart();
+    redis.disconnect();
   }
 }
 
-/** Whether a signal holds the process (`proc_pid_stat`: the state stands behind the name in parentheses). */
-async function isStopped(pid: number): Promise<boolean> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
+function absence(name: 'postgres' | 'redis' | 'nats', ms: number): Fault['strike'] {
+  return async ({ services }, node) => {
+    await services.stopService(name, 'immediate');
+    node.signal('SIGCONT');
+    await sleep(ms);
+    await services.startService(name);
+  };
+}
+
+/** Whatever a statement of the engine or of an accept wants is locked, so that every connection soon waits. */
+async function exhaustPools({ cluster }: Stage, node: NodeProcess): Promise<void> {
+  const holder = new pg.Client({ connectionString: cluster.postgresUrl });
+  await holder.connect();
+  try {
+    await holder.query('begin');
+    await holder.query('lock table tk.lanes, tk.events in access exclusive mode');
+    node.signal('SIGCONT');
+    await sleep(5_000);
+    await holder.query('rollback');
+  } finally {
+    await holder.end();
+  }
 }
 
 /** `turnkeeper_stale_fence_total` over the coordinators: the leader counts what was refused to processes that are gone. */
@@ -100,32 +115,9 @@ async function staleFences({ cluster }: Stage): Promise<number> {
   return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-async function metricsOf(node: NodeProcess): Promise<string> {
-  return (await fetch(`${node.internalUrl}/metrics`)).text();
-}
-
-async function flushRedis(stage: Stage): Promise<void> {
-  const redis = new Redis(stage.services.urls.redis);
-  try {
-    for (let i = 0; i < 4; i++) {
-      await sleep(800);
-      await redis.flushall();
-    }
-  } finally {
-    redis.disconnect();
-  }
-}
-
-async function absent(stage: Stage, name: 'postgres' | 'redis' | 'nats', ms: number): Promise<void> {
-  await sleep(1_500);
-  await stage.services.stopService(name, 'immediate');
-  await sleep(ms);
-  await stage.services.startService(name);
-}
-
-async function leader(stage: Stage): Promise<NodeProcess | undefined> {
+async function leader(stage: Stage): Promise<NodeProcess> {
   for (const node of stage.cluster.coordinators) {
     if (/^turnkeeper_leader(\{[^}]*\})? 1$/m.test(await metricsOf(node))) return node;
   }
-  return undefined;
+  throw new Error('no coordinator leads');
 }

@@ -1,30 +1,43 @@
 /**
- * `npm run chaos -- [--rounds 20] [--only TEXT] [--rate 100] [--short]`: every fault under load on a cluster of two of each service, judged
- * from acceptances and sends and from the rows; then the time from the kill of a worker to the next turn of its lanes.
- * Exit code 3 when a promise was broken.
+ * `npm run chaos -- [--rounds 30] [--only TEXT] [--rate 100] [--absence 60]`: every fault in every phase of a message, under
+ * load on a cluster of two of each service, judged from acceptances and sends, from the rows, and from the timeline of every
+ * event; then the time from the kill of a worker to the next turn of its lanes. `--only` names a part of a cell ("kill -9",
+ * "running"); `--absence`: seconds that Redis and NATS are away. Exit code 3 when a promise was broken.
  */
 import { parseArgs } from 'node:util';
+import { trialOf } from './cell.ts';
 import { measureFailOver } from './fail-over.ts';
-import { faults } from './faults.ts';
+import { faults, killLeader } from './faults.ts';
+import { PHASES } from './phases.ts';
 import { isClean, openStage, type Stage, type Trial, underLoad } from './stage.ts';
 
 const { values: flags } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '20' },
+    rounds: { type: 'string', default: '30' },
     only: { type: 'string', default: '' },
     rate: { type: 'string', default: '100' },
-    short: { type: 'boolean', default: false },
+    absence: { type: 'string', default: '10' },
   },
 });
+const load = { ratePerSecond: Number(flags.rate), lanes: 100 };
+const LEADER = 'kill -9 of the leader';
 
 await using stage = await openStage();
-for (const fault of faults(!flags.short).filter(({ name }) => name.includes(flags.only))) {
-  const load = { ratePerSecond: Number(flags.rate), seconds: fault.seconds, lanes: 100, delayMs: 50 };
-  const trial = await underLoad(stage, load, () => fault.strike(stage));
-  say(`${fault.name.padEnd(44)} ${verdict(trial)}`);
-  if (!isClean(trial)) process.exitCode = 3;
+for (const fault of faults(Number(flags.absence) * 1000)) {
+  for (const phase of PHASES) {
+    const name = `${fault.name}, ${phase.name}`;
+    if (name.includes(flags.only)) judge(name, await trialOf(stage, { fault, phase }, load));
+  }
+}
+if (LEADER.includes(flags.only)) {
+  judge(LEADER, await underLoad(stage, { ...load, seconds: 8, delayMs: 50 }, () => killLeader(stage)));
 }
 if (flags.only === '') await failOver(stage, Number(flags.rounds));
+
+function judge(name: string, trial: Trial): void {
+  say(`${name.padEnd(72)} ${verdict(trial)}`);
+  if (!isClean(trial)) process.exitCode = 3;
+}
 
 async function failOver(on: Stage, rounds: number): Promise<void> {
   const firsts: number[] = [];

@@ -36,15 +36,20 @@ export interface Trial {
   readonly explained: Explained;
 }
 
+/** An open load. */
+export interface Load {
+  readonly ratePerSecond: number;
+  readonly seconds: number;
+  readonly lanes: number;
+  /** Length of a turn. */
+  readonly delayMs: number;
+}
+
 /**
  * Runs load through both ingresses while `fault` does its worst, then judges: from the client's acceptances and the receiver's
  * sends, from the rows, and from the timeline of every event.
  */
-export async function underLoad(
-  stage: Stage,
-  load: { readonly ratePerSecond: number; readonly seconds: number; readonly lanes: number; readonly delayMs: number },
-  fault: () => Promise<void>,
-): Promise<Trial> {
+export async function underLoad(stage: Stage, load: Load, fault: () => Promise<void>): Promise<Trial> {
   const { cluster } = stage;
   const since = new Date(Date.now() - 1_000);
   const running = runLoad(

@@ -1,0 +1,29 @@
+import type { Fault } from './faults.ts';
+import { arm, held, type Phase } from './phases.ts';
+import { type Load, type Stage, type Trial, underLoad } from './stage.ts';
+
+export interface Cell {
+  readonly fault: Fault;
+  readonly phase: Phase;
+}
+
+/** One cell of the matrix: under load, a node is held in the phase, and the fault strikes then. */
+export async function trialOf(
+  stage: Stage,
+  { fault, phase }: Cell,
+  load: Pick<Load, 'ratePerSecond' | 'lanes'>,
+): Promise<Trial> {
+  const node = await arm(stage, phase);
+  // turns must last to be met in flight
+  const shape = { ...load, seconds: fault.seconds, delayMs: phase.point === null ? 400 : 50 };
+  return underLoad(stage, shape, async () => {
+    try {
+      await held(node, phase);
+      await fault.strike(stage, node, phase);
+    } finally {
+      // what comes next needs it, whatever became of this
+      node.signal('SIGCONT');
+      if (!node.alive) await node.restart();
+    }
+  });
+}
