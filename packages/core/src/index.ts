@@ -159,7 +159,7 @@ export type {
   Question,
   ResolvedInput,
 } from './ports/inputs.ts';
-export type { AcceptItem, AcceptResult, EventBody, IntakeStore, QueuedCount, Source } from './ports/intake.ts';
+export type { AcceptItem, AcceptResult, EventBody, IntakeStore, ParkedEvent, ParkedEvents, QueuedCount, Source } from './ports/intake.ts';
 export type {
   ClaimedEvent,
   ClaimedTurn,

@@ -82,7 +82,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     ...announcers(told),
   });
   const internal = { ...server, requestIdPrefix: `adm-${bootId.slice(-12)}` };
-  const internalApp = createInternalApp(internal, kit.readiness, { ...stores.admin, access });
+  const internalApp = createInternalApp(internal, kit.readiness, { ...stores, ...stores.admin, access, acceptMessage });
 
   return new IngressService({
     ...{ clock, ids, logger },

@@ -43,6 +43,7 @@ export function openStores(config: IngressConfig, kit: Kit) {
       keys: new storage.KeyStore({ ...operators, pepper: config.keyPepper }),
       configs: new storage.TenantConfigStore(operators),
       cluster,
+      parked: new storage.ParkedEventStore({ database: databases.admin, ids }),
     },
     slots: new SlotMap(ownership),
     nodes: new IngressCount(cluster),

@@ -1,7 +1,7 @@
 import { formatId } from '@turnkeeper/core';
 import { type Run, type Timeline, TimelineSchema } from '@turnkeeper/protocol';
 import { openDatabase } from '@turnkeeper/storage';
-import type { Cluster } from '@turnkeeper/test-harness';
+import { type ApiAnswer, type Cluster, until } from '@turnkeeper/test-harness';
 
 export interface Explained {
   readonly events: number;
@@ -26,9 +26,9 @@ export async function explainAll(cluster: Cluster, since: Date): Promise<Explain
   const explain = async (): Promise<void> => {
     for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
       const startMs = performance.now();
-      const told = await cluster.api(`/v1/events/${formatId('evt', id)}/timeline`);
+      const told = await asked(cluster, `/v1/events/${formatId('evt', id)}/timeline`);
       slowestMs = Math.max(slowestMs, performance.now() - startMs);
-      const run = await cluster.api(`/v1/runs/${formatId('run', id)}`);
+      const run = await asked(cluster, `/v1/runs/${formatId('run', id)}`);
       const faults =
         told.status === 200 ? gapsOf(TimelineSchema.parse(told.json), run.json) : [`answered ${told.status}`];
       gaps.push(...faults.map((gap) => `${formatId('evt', id)}: ${gap}`));
@@ -36,6 +36,14 @@ export async function explainAll(cluster: Cluster, since: Date): Promise<Explain
   };
   await Promise.all(Array.from({ length: AT_ONCE }, explain));
   return { events, gaps: gaps.slice(0, GAPS_MAX), slowestMs: Math.round(slowestMs) };
+}
+
+/** A cluster that has just been struck may say 503 for a moment, as to any client. */
+async function asked(cluster: Cluster, path: string): Promise<ApiAnswer> {
+  return until('it answers', async () => {
+    const answer = await cluster.api(path);
+    return answer.status === 503 ? null : answer;
+  });
 }
 
 async function acceptedSince(url: string, since: Date): Promise<string[]> {

@@ -1,10 +1,10 @@
 import { Batcher } from '../batching/batcher.ts';
 import type { Clock, Ids } from '../clock.ts';
 import { AppError, assertNever, type HttpErrorCode, type StoreError } from '../errors.ts';
-import { type AttachmentId, type BootId, type EventId, formatId, type LaneRef } from '../ids.ts';
+import { type AttachmentId, type BootId, type EventId, formatId, type LaneRef, parseId } from '../ids.ts';
 import { computeKey } from '../keys/compute.ts';
 import type { AccountConfig, AgentConfig, TenantConfig } from '../ports/configs.ts';
-import type { AcceptItem, AcceptResult, EventBody, IntakeStore, Source } from '../ports/intake.ts';
+import type { AcceptItem, AcceptResult, EventBody, IntakeStore, ParkedEvent, Source } from '../ports/intake.ts';
 import type { CrashPoints } from '../ports/runtime.ts';
 import type { LiveStream, WakeUp, WakeUps } from '../ports/signals.ts';
 import type { EventKind } from '../states.ts';
@@ -129,6 +129,27 @@ export class AcceptMessage {
     if (onQuota === 'answer') throw quotaError('lane_full');
     const stored = await this.#store({ ...item, refused: { code: 'lane_full' } });
     return this.#acceptance(item, stored, 'lane_full');
+  }
+
+  /**
+   * Accepts a parked event once more, byte for byte, behind what waits in its lane. Of one event once: a repetition is
+   * answered as its duplicate.
+   * @throws AppError, StoreError as `accept`
+   */
+  async replay(parked: ParkedEvent, tenant: InboundMessage['tenant']): Promise<Acceptance> {
+    const refused = this.#queueRefusal(tenant);
+    if (refused !== null) throw quotaError(refused);
+    const { eventId, slot, tenantId, laneId, agentId, sessionKey, kind, accountId, body } = parked;
+    const uses = filesOf(body);
+    const item: AcceptItem = {
+      ...{ slot, tenantId, laneId, agentId, sessionKey, kind, accountId, body },
+      eventId: this.#options.ids.next() as EventId,
+      dedupe: { scope: NO_SCOPE, key: `replay:${eventId}`, bodyHash: NO_HASH },
+      laneCap: tenant.limits.queuedPerLane,
+      traceparent: null,
+      ...(uses.length > 0 && { uses }),
+    };
+    return this.#acceptance(item, await this.#store(item), null);
   }
 
   /** Where `accept` would put the message. @throws AppError `malformed_key` */
@@ -269,6 +290,13 @@ function placeOf({ target, agent, account }: Pick<InboundMessage, 'target' | 'ag
     source,
     sessionKey: computeKey({ source, policy: agent.keyPolicy, agentName: agent.name, accountName }).key,
   };
+}
+
+/** The files that a stored message names. */
+function filesOf({ attachments = [] }: EventBody): AttachmentId[] {
+  const refs = attachments.map((one) => (typeof one === 'object' && one !== null && 'ref' in one ? one.ref : null));
+  const ids = refs.map((ref) => (typeof ref === 'string' ? parseId<AttachmentId>(ref, 'att') : null));
+  return [...new Set(ids.filter((id) => id !== null))];
 }
 
 function laneOf({ slot, tenantId, laneId }: LaneRef): LaneRef {

@@ -97,7 +97,8 @@ async function inboundOf(
   };
 }
 
-function answerOf({ status, eventId, lane, partition, sessionKey, position }: Acceptance, first: RunRecord | null) {
+/** The answer to an acceptance; of a duplicate with what became of the first one. */
+export function answerOf({ status, eventId, lane, partition, sessionKey, position }: Acceptance, first: RunRecord | null) {
   const runId = formatId('run', eventId);
   const runStatus: RunStatus = first?.status ?? 'queued';
   return {

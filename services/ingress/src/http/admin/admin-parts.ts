@@ -1,9 +1,13 @@
 import {
+  type AcceptMessage,
   type Actor,
   AppError,
   type ClusterReads,
   type KeyWrites,
   type OperatorWrites,
+  type ParkedEvents,
+  type RunReads,
+  type TenantConfigs,
   type TenantRow,
   type TenantWrites,
 } from '@turnkeeper/core';
@@ -23,6 +27,10 @@ export interface AdminParts {
   readonly configs: TenantWrites;
   readonly keys: KeyWrites;
   readonly cluster: ClusterReads;
+  readonly parked: ParkedEvents;
+  readonly tenants: Pick<TenantConfigs, 'get'>;
+  readonly runs: Pick<RunReads, 'get'>;
+  readonly acceptMessage: Pick<AcceptMessage, 'replay'>;
 }
 
 /** For the audit trail. */

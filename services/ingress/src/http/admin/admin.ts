@@ -4,6 +4,7 @@ import type { AdminParts } from './admin-parts.ts';
 import { registerAdminAgents } from './agents.ts';
 import { registerCluster } from './cluster.ts';
 import { registerAdminKeys } from './keys.ts';
+import { registerReplays } from './replays.ts';
 import { registerTenants } from './tenants.ts';
 
 /** `/admin/v1`: operators only. Every route of this scope asks for their key before it reads a body. */
@@ -17,6 +18,7 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts): void {
     registerAdminAccounts(scope, parts);
     registerAdminKeys(scope, parts);
     registerCluster(scope, parts);
+    registerReplays(scope, parts);
     done();
   });
 }
