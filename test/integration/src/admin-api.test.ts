@@ -1,7 +1,9 @@
 /** The operators' door and what tenants may configure themselves, over HTTP on real stores. */
 import { randomBytes } from 'node:crypto';
+import { parseId } from '@turnkeeper/core';
 import { type Database, openDatabase } from '@turnkeeper/storage';
 import { type ApiInit, type Cluster, startCluster, until } from '@turnkeeper/test-harness';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { CONFIG_FAULTS, ECHO, HOOK } from './config-faults.fixture.ts';
 
@@ -16,6 +18,16 @@ afterAll(async () => {
   await database.close();
   await cluster[Symbol.asyncDispose]();
 });
+
+async function asOwner(text: string, values: readonly unknown[]): Promise<unknown[]> {
+  const owner = new pg.Client({ connectionString: cluster.postgresUrl });
+  await owner.connect();
+  try {
+    return (await owner.query(text, [...values])).rows;
+  } finally {
+    await owner.end();
+  }
+}
 
 const newToken = () => `tk_${randomBytes(8).toString('hex')}_${randomBytes(20).toString('hex')}`;
 const newName = (kind: string) => `${kind}-${randomBytes(4).toString('hex')}`;
@@ -288,5 +300,46 @@ describe('/v1/agents and /v1/accounts', () => {
       422,
       [{ pointer: '/agent', code: 'agent_not_found' }],
     ]);
+  });
+});
+
+describe('POST /admin/v1/events/{id}/replay', () => {
+  const saying = (text: string) => ({
+    sessionKey: newName('lane'),
+    text,
+    metadata: { order: 7 },
+    idempotencyKey: randomBytes(8).toString('hex'),
+  });
+  const park = (eventId: string) =>
+    asOwner('update tk.events set state = 19, error = \'{"code":"poison"}\', settled_at = now() where id = $1', [
+      parseId(eventId, 'evt'),
+    ]);
+
+  test('accepts a parked event once more, byte for byte, in its lane, and once only', async () => {
+    const accepted = (await post('/v1/messages', saying('poison?'))).json;
+    await park(accepted.eventId);
+    const replay = () => cluster.admin(`/admin/v1/events/${accepted.eventId}/replay`, { method: 'POST' });
+    const first = await replay();
+    expect(first.status).toBe(202);
+    expect(first.json).toMatchObject({ sessionKey: accepted.sessionKey, status: 'accepted', runStatus: 'queued' });
+    expect(first.json.runId).not.toBe(accepted.runId);
+    expect((await replay()).json).toMatchObject({ runId: first.json.runId, status: 'duplicate' });
+    const rows = await asOwner('select body, kind, lane_id from tk.events where id = any ($1)', [
+      [accepted.eventId, first.json.eventId].map((id) => parseId(id, 'evt')),
+    ]);
+    expect(rows).toHaveLength(2);
+    expect(rows[0]).toEqual(rows[1]);
+    const audit = await asOwner("select actor, subject from tk.audit where action = 'event.replayed'", []);
+    expect(audit).toEqual([{ actor: expect.stringMatching(/^operator:/), subject: `event:${accepted.eventId}` }]);
+  });
+
+  test('refuses what was not parked, and what is not there', async () => {
+    const { eventId } = (await post('/v1/messages', saying('waits'))).json;
+    const refused = await cluster.admin(`/admin/v1/events/${eventId}/replay`, { method: 'POST' });
+    expect([refused.status, refused.json.code]).toEqual([409, 'cannot_change']);
+    for (const id of ['evt_01m8p7w6b8f4tb1yaj2jv95qtf', 'nonsense']) {
+      const missing = await cluster.admin(`/admin/v1/events/${id}/replay`, { method: 'POST' });
+      expect([missing.status, missing.json.code]).toEqual([404, 'not_found']);
+    }
   });
 });

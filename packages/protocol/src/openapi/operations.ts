@@ -13,6 +13,7 @@ import { ATTACHMENTS } from './attachments.ts';
 import { CHAT_COMPLETIONS } from './chat-completions.ts';
 import { DELIVERIES } from './deliveries.ts';
 import type { Operation } from './operation.ts';
+import { REPLAYS } from './replays.ts';
 import { changed, RESOURCES, resourceOperations } from './resources.ts';
 import { VISITORS } from './visitors.ts';
 
@@ -390,5 +391,6 @@ export const OPERATIONS: readonly Operation[] = [
   ...TENANTS,
   ...RESOURCES.flatMap((resource) => resourceOperations(resource, true)),
   ...CLUSTER,
+  ...REPLAYS,
   ...HEALTH,
 ];

@@ -1,13 +1,17 @@
 import { systemClock } from '@turnkeeper/platform/clock';
 import { EventSchema } from '@turnkeeper/protocol';
 import type { Command } from 'commander';
+import { z } from 'zod';
+import { callApi } from '../api.ts';
+import { addOutputFlag, type OutputFormat, printOne } from '../output.ts';
 import { ago, shorten } from '../show.ts';
-import { registerNoun } from './nouns.ts';
+import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
+import { detailsOf, registerNoun } from './nouns.ts';
 
 /** `turnkeeper events` */
 export function registerEvents(program: Command): void {
   const nowMs = systemClock.nowMs();
-  registerNoun(program, {
+  const events = registerNoun(program, {
     noun: 'events',
     description: 'accepted messages over all tenants, newest first (operators)',
     door: 'operator',
@@ -25,4 +29,18 @@ export function registerEvents(program: Command): void {
       { flag: '--status <status>', param: 'status', help: 'queued, running, ok, error, …' },
     ],
   });
+  const replay = events
+    .command('replay')
+    .description('accept a parked event once more, as it was, behind what waits in its conversation')
+    .argument('<event>', 'evt_…');
+  addTargetFlags(addOutputFlag(replay), 'operator').action(async (event: string, flags: ReplayFlags) => {
+    const target = await resolveTarget(flags);
+    const path = `/admin/v1/events/${encodeURIComponent(event)}/replay`;
+    const answer = z.looseObject({}).parse(await callApi({ ...target.operator(), method: 'POST', path }));
+    printOne(answer, detailsOf(answer), flags.output);
+  });
+}
+
+interface ReplayFlags extends TargetFlags {
+  readonly output: OutputFormat;
 }

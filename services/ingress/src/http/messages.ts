@@ -98,7 +98,10 @@ async function inboundOf(
 }
 
 /** The answer to an acceptance; of a duplicate with what became of the first one. */
-export function answerOf({ status, eventId, lane, partition, sessionKey, position }: Acceptance, first: RunRecord | null) {
+export function answerOf(
+  { status, eventId, lane, partition, sessionKey, position }: Acceptance,
+  first: RunRecord | null,
+) {
   const runId = formatId('run', eventId);
   const runStatus: RunStatus = first?.status ?? 'queued';
   return {
