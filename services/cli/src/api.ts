@@ -10,6 +10,8 @@ export interface ApiCall {
   /** From the root: `/v1/runs?limit=5`. */
   readonly path: string;
   readonly body?: unknown;
+  /** Instead of a JSON body. */
+  readonly file?: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -36,7 +38,7 @@ export async function callApi(call: ApiCall): Promise<unknown> {
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...call.headers,
     },
-    body: body === undefined ? null : JSON.stringify(body),
+    body: call.file ?? (body === undefined ? null : JSON.stringify(body)),
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     ...(call.signal ? { signal: call.signal } : {}),

@@ -101,6 +101,14 @@ describe('tail', () => {
 });
 
 describe('chat', () => {
+  test('brings a file with its first message, and names those of a reply', async () => {
+    const session = newName('talk');
+    const path = fileURLToPath(import.meta.url);
+    const { code, out } = await run(['chat', '--session', session, '--attach', path], 'look\nand now\n');
+    expect([code, out]).toEqual([0, expect.stringMatching(/^look\n\[file cli\.test\.ts: att_\w{26}\]\nand now\n$/)]);
+    expect(await run(['chat', '--attach', '/nowhere/x'], 'x\n')).toMatchObject({ code: 2, out: '' });
+  });
+
   test('from a pipe answers each line in order and ends with its input', async () => {
     const session = newName('talk');
     const { code, out, err } = await runProgram(['chat', '--session', session], 'hello there\n\nand again\n');

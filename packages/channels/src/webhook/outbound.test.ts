@@ -24,6 +24,7 @@ type Request = Parameters<HttpSender['send']>[0];
 async function send(
   answer: { status: number; headers?: Record<string, string> } | Error,
   secrets: Record<string, string> = { secret: 'whsec_c2VjcmV0' },
+  body: OutboundDelivery['body'] = delivery.body,
 ) {
   const requests: Request[] = [];
   const http: HttpSender = {
@@ -37,7 +38,10 @@ async function send(
     options: { verify: 'standard-webhooks', replyUrl: 'https://bot.example/in' },
     secrets,
   });
-  const outcome = await egress?.send(delivery, { http, nowMs: NOW_MS, signal: new AbortController().signal });
+  const outcome = await egress?.send(
+    { ...delivery, body },
+    { http, nowMs: NOW_MS, signal: new AbortController().signal },
+  );
   return { outcome, request: requests[0] as Request };
 }
 
@@ -48,6 +52,12 @@ function failure(kind: string, facts: { mayHaveArrived: boolean; code?: 'egress_
 }
 
 describe('a reply', () => {
+  it('names its files, and where they are fetched', async () => {
+    const file = { kind: 'image', ref: 'att_1', name: 'pier.png', mime: 'image/png', size: 3 };
+    const { request } = await send({ status: 200 }, undefined, { text: '', attachments: [file, 'of other times'] });
+    expect(JSON.parse(request.body).attachments).toEqual([{ ...file, path: '/v1/attachments/att_1' }]);
+  });
+
   it('is one POST with the fields of the contract, whatever the attempt', async () => {
     const { request } = await send({ status: 200 });
     expect(request.url).toBe('https://bot.example/in');

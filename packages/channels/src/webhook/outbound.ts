@@ -1,4 +1,5 @@
 import { AppError, formatId, type SendOutcome } from '@turnkeeper/core';
+import { z } from 'zod';
 import type { ChannelEgress, OutboundDelivery, SendContext, SendFailure } from '../channel.ts';
 import { signContent } from './standard-webhooks.ts';
 
@@ -55,7 +56,26 @@ function bodyOf(deliveryId: string, delivery: OutboundDelivery) {
     startedAt: startedAt?.toISOString() ?? null,
     finishedAt: finishedAt.toISOString(),
     text: delivery.body.text,
+    ...filesOf(delivery.body.attachments),
   };
+}
+
+const fileShape = z.object({
+  kind: z.string().optional(),
+  ref: z.string(),
+  name: z.string().optional(),
+  mime: z.string().optional(),
+  size: z.number().optional(),
+});
+
+/**
+ * The files that go with it, each with the path at which a receiver fetches it from its Turnkeeper, with a key of the tenant
+ * (`runs:read`): an address of its own would let in whoever reads it. Left out when there are none.
+ */
+function filesOf(attachments: OutboundDelivery['body']['attachments'] = []) {
+  const files = attachments.flatMap((one) => fileShape.safeParse(one).data ?? []);
+  const fetched = files.map((file) => ({ ...file, path: `/v1/attachments/${encodeURIComponent(file.ref)}` }));
+  return fetched.length === 0 ? {} : { attachments: fetched };
 }
 
 /** 2xx delivered; 429 and 503 did not take it and may later; other 5xx may have; every other answer is a refusal for good. */

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunErrorCode } from '@turnkeeper/core';
-import { RUN_ERRORS, RunSchema } from '@turnkeeper/protocol';
+import { RUN_ERRORS, RunSchema, type StreamEvent } from '@turnkeeper/protocol';
 import { z } from 'zod';
 import { callApi } from '../api.ts';
 import { EXIT, exitCodeOf } from '../exit.ts';
+import type { AttachedFile } from './attach-files.ts';
 import { ReplyText } from './reply-text.ts';
 import { streamRun } from './run-stream.ts';
 
@@ -17,6 +18,8 @@ export interface ConversationOptions {
   readonly write: (text: string) => void;
   /** Told when the cluster does not answer and the message is tried again. */
   readonly onRetry: () => void;
+  /** Told of each file that a reply brings. */
+  readonly onFile: (file: { readonly name: string; readonly ref: string }) => void;
 }
 
 /** Null: answered. Else a sentence that says why not. */
@@ -46,13 +49,14 @@ export class Conversation {
    * Sends a message and writes the reply as it comes. A stream that breaks is taken up by reading the run.
    * @throws CliError `unreachable`; AppError with the server's code when it refuses the message
    */
-  async say(text: string, signal: AbortSignal): Promise<Outcome> {
+  async say(text: string, signal: AbortSignal, attachments: readonly AttachedFile[] = []): Promise<Outcome> {
     const idempotencyKey = randomUUID();
     const reply = new ReplyText();
+    const told = new Set<string>();
     const untilMs = performance.now() + PATIENCE_MS;
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#follow({ text, idempotencyKey, reply, signal });
+        return await this.#follow({ text, attachments, idempotencyKey, reply, told, signal });
       } catch (error) {
         const pauseMs = Math.min(BACKOFF_MS * 2 ** tries, BACKOFF_MS_MAX) * (0.5 + Math.random() / 2);
         const isPatient = performance.now() + pauseMs < untilMs;
@@ -65,18 +69,25 @@ export class Conversation {
 
   async #follow(message: {
     readonly text: string;
+    readonly attachments: readonly AttachedFile[];
     readonly idempotencyKey: string;
     readonly reply: ReplyText;
+    /** Files of the reply that were named. */
+    readonly told: Set<string>;
     readonly signal: AbortSignal;
   }): Promise<Outcome> {
     const { url, key, agent, sessionKey, write } = this.#options;
-    const { text, idempotencyKey, reply, signal } = message;
-    const body = { agentId: agent, sessionKey, text };
+    const { text, attachments, idempotencyKey, reply, told, signal } = message;
+    const body = { agentId: agent, sessionKey, text, ...(attachments.length > 0 && { attachments }) };
     let runId = '';
     let outcome: Outcome | undefined;
     for await (const event of streamRun({ url, key, body, idempotencyKey, signal })) {
       if (event.type === 'event.accepted') runId = AcceptedSchema.parse(event.data).runId;
       write(reply.next(event));
+      for (const file of filesOf(event)) {
+        if (!told.has(file.ref)) this.#options.onFile(file);
+        told.add(file.ref);
+      }
       if (event.type === 'run.settled') {
         const { status, error } = SettledSchema.parse(event.data);
         outcome = sentenceFor(status, error?.code);
@@ -98,6 +109,15 @@ export class Conversation {
       if (!OPEN.has(run.status)) return sentenceFor(run.status, run.error?.code);
     }
   }
+}
+
+const FilesSchema = z.looseObject({ role: z.literal('assistant'), parts: z.array(z.unknown()) });
+const FileSchema = z.looseObject({ type: z.literal('attachment'), ref: z.string(), name: z.string() });
+
+/** The files of a reply. */
+function filesOf({ type, data }: StreamEvent): readonly z.infer<typeof FileSchema>[] {
+  const message = type === 'message.created' ? FilesSchema.safeParse(data).data : undefined;
+  return (message?.parts ?? []).flatMap((part) => FileSchema.safeParse(part).data ?? []);
 }
 
 const OPEN: ReadonlySet<string> = new Set(['queued', 'running', 'waiting']);

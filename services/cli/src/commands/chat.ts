@@ -3,6 +3,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { AppError } from '@turnkeeper/core';
 import type { Command } from 'commander';
 import { callApi } from '../api.ts';
+import { type AttachedFile, attachFiles } from '../chat/attach-files.ts';
 import { Conversation, type Outcome } from '../chat/conversation.ts';
 import { EXIT, exitCodeOf, sentenceOf } from '../exit.ts';
 import { dim, paint } from '../output.ts';
@@ -11,6 +12,7 @@ import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
 interface ChatFlags extends TargetFlags {
   readonly agent: string;
   readonly session?: string;
+  readonly attach: readonly string[];
 }
 
 /** `turnkeeper chat` */
@@ -19,13 +21,15 @@ export function registerChat(program: Command): void {
     .command('chat')
     .description('talk to an agent; from a pipe, each line is a message')
     .option('--agent <agent>', 'whom to talk to', 'main')
-    .option('--session <key>', 'go on with this conversation; without it a new one begins');
+    .option('--session <key>', 'go on with this conversation; without it a new one begins')
+    .option('--attach <file>', 'a file that goes with the first message; may be given again', collect, []);
   addTargetFlags(command, 'tenant').action(async (flags: ChatFlags) => {
     const door = (await resolveTarget(flags)).tenant();
     await callApi({ ...door, path: '/v1/runs?limit=1' });
     const sessionKey = flags.session ?? `chat-${randomBytes(4).toString('hex')}`;
     const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
-    await talk({ ...door, agent: flags.agent, sessionKey, isTerminal });
+    const attached = await attachFiles(flags.attach, door);
+    await talk({ ...door, agent: flags.agent, sessionKey, isTerminal, attached });
   });
 }
 
@@ -35,23 +39,33 @@ interface Talk {
   readonly agent: string;
   readonly sessionKey: string;
   readonly isTerminal: boolean;
+  readonly attached: readonly AttachedFile[];
+}
+
+function collect(value: string, earlier: readonly string[]): readonly string[] {
+  return [...earlier, value];
 }
 
 /** Line by line: a message, its reply, the next. Ctrl-C and Ctrl-D leave at any time. */
-async function talk({ isTerminal, ...to }: Talk): Promise<void> {
+async function talk({ isTerminal, attached, ...to }: Talk): Promise<void> {
   const leaving = new AbortController();
   const screen = new Screen(isTerminal, to.agent);
   const conversation = new Conversation({
     ...to,
     write: (text) => screen.write(text),
     onRetry: () => screen.note('the cluster does not answer; trying again'),
+    onFile: ({ name, ref }) => screen.file(name, ref),
   });
   const lines = isTerminal ? openTerminal(leaving) : createInterface({ input: process.stdin });
   screen.welcome(to.sessionKey);
+  let files = attached;
   try {
     if (isTerminal) lines.prompt();
     for await (const line of lines) {
-      if (line.trim() !== '') screen.endReply(await say(conversation, line, leaving.signal));
+      if (line.trim() !== '') {
+        screen.endReply(await say(conversation, { line, files }, leaving.signal));
+        files = [];
+      }
       if (leaving.signal.aborted) break;
       if (isTerminal) lines.prompt();
     }
@@ -73,9 +87,13 @@ function openTerminal(leaving: AbortController): Interface {
 }
 
 /** A message that the server refuses is told and the talk goes on; what no next message can mend ends it. */
-async function say(conversation: Conversation, line: string, signal: AbortSignal): Promise<Outcome> {
+async function say(
+  conversation: Conversation,
+  { line, files }: { readonly line: string; readonly files: readonly AttachedFile[] },
+  signal: AbortSignal,
+): Promise<Outcome> {
   try {
-    return await conversation.say(line, signal);
+    return await conversation.say(line, signal, files);
   } catch (error) {
     if (signal.aborted) return null;
     const isHopeless =
@@ -106,6 +124,11 @@ class Screen {
     if (!this.#hasText && this.#isTerminal) process.stdout.write(`${paint('green', this.#name)} › `);
     this.#hasText = true;
     process.stdout.write(text);
+  }
+
+  /** Behind the text, each on a line of its own. */
+  file(name: string, ref: string): void {
+    this.write(`${this.#hasText ? '\n' : ''}[file ${name}: ${ref}]`);
   }
 
   endReply(outcome: Outcome): void {
