@@ -54,7 +54,10 @@ export interface StreamEventData {
     readonly position: number;
   };
   readonly 'run.waiting': { readonly runId: string; readonly eventId: string; readonly inputId: string };
-  readonly 'turn.activity': { readonly activity: 'thinking' | 'waiting' };
+  /** `typing`: somebody in front of a web chat does, or has stopped; `from` names its socket, and is of no turn. */
+  readonly 'turn.activity':
+    | { readonly activity: 'thinking' | 'waiting' }
+    | { readonly activity: 'typing'; readonly by: 'human'; readonly from: string; readonly active: boolean };
   readonly 'delivery.updated': {
     readonly deliveryId: string;
     readonly state: string;
@@ -82,6 +85,8 @@ export interface StreamEventData {
     readonly offset: number;
     readonly text: string;
   };
+  /** What the model thinks: live only, no row keeps it. */
+  readonly 'reasoning.delta': { readonly part: number; readonly offset: number; readonly text: string };
   readonly 'message.created': {
     readonly messageId: string;
     readonly role: string;

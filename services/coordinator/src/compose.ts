@@ -1,4 +1,4 @@
-import { connectBus, NatsControlSignals, PartitionHints } from '@turnkeeper/bus';
+import { connectBus, NatsControlSignals, NatsLiveStream, PartitionHints } from '@turnkeeper/bus';
 import { combineWakeUps, DatabaseHealth, Leadership } from '@turnkeeper/core';
 import { createProbeServer, type Kit, type Service } from '@turnkeeper/platform/process';
 import { storeGauges } from '@turnkeeper/platform/telemetry';
@@ -53,14 +53,12 @@ export async function compose(config: CoordinatorConfig, kit: Kit): Promise<Serv
     ownership: new PostgresOwnershipStore(databases.sweeps),
     health,
     signals: new NatsControlSignals(bus),
+    live: new NatsLiveStream({ link: bus, clock, dropped: metrics.counter('stream_deltas_dropped_total') }),
     wakeUps: combineWakeUps(new PartitionHints({ link: bus, outcomes }), jobs),
     leaseMs: LEASE_MS,
     settledDays: config.settledDays,
     dedupeDays: config.dedupeDays,
-    clock,
-    logger,
-    tracer: kit.tracer,
-    metrics,
+    ...{ clock, logger, tracer: kit.tracer, metrics },
   });
   const leader = new LeaderLoop({
     bootId,

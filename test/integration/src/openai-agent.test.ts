@@ -83,7 +83,7 @@ function ask({ url, text = 'hello', entries = [], egress = open, ...over }: Aske
   const call: AgentCall = {
     ...{ turn: turnOf(text), config: configOf(url), tryNumber: 1, history: () => Promise.resolve(entries) },
     input: async () => null,
-    ...{ signal: new AbortController().signal, emit: (piece) => emitted.push(piece) },
+    ...{ signal: new AbortController().signal, emit: (piece: string) => emitted.push(piece) },
     ...over,
   };
   return { emitted, reply: runtimes.openai.run(call) };
@@ -147,14 +147,19 @@ describe('a model behind an OpenAI-compatible endpoint', () => {
     expect(pieces).toEqual(['first ', 'second']);
   });
 
-  it('shows that it is alive while it only thinks', async () => {
+  it.each(['reasoning_content', 'reasoning'])('is heard thinking before it speaks (%s)', async (field) => {
     const url = await serve((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.end(`${chunk({ delta: { reasoning_content: 'hm' } })}${word('so')}${FINISH}`);
+      response.end(`${chunk({ delta: { [field]: 'hm' } })}${word('so')}${FINISH}`);
     });
-    const { reply, emitted } = ask({ url });
+    const heard: (string | undefined)[][] = [];
+    const { reply } = ask({ url, emit: (piece, kind) => heard.push([piece, kind]) });
+    // what it thinks is no part of its answer
     expect((await reply).text).toBe('so');
-    expect(emitted).toEqual(['', 'so']);
+    expect(heard).toEqual([
+      ['hm', 'reasoning'],
+      ['so', undefined],
+    ]);
   });
 
   it('is hung up on in mid-stream when nobody waits any more', async () => {

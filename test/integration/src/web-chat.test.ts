@@ -176,6 +176,13 @@ describe('other rooms', () => {
     using joe = await visit('joe', { rooms: ['lobby'], node: 1 });
     joe.send({ type: 'resume', room: 'lobby' });
     await joe.next(({ type, room }) => type === 'stream.replayed' && room === 'lobby');
+    ida.send({ type: 'resume', room: 'lobby' });
+    const isTyping = ({ type, data }: Frame) => type === 'turn.activity' && data?.['activity'] === 'typing';
+    // told to those of whom the node knows that they read: again until it does, as a page does that is typed in
+    const typing = setInterval(() => ida.send({ type: 'typing', room: 'lobby' }), 100);
+    const told = await joe.next(isTyping).finally(() => clearInterval(typing));
+    expect(told).toMatchObject({ room: 'lobby', data: { by: 'human', active: true } });
+    expect(ida.frames.filter(isTyping)).toEqual([]);
     ida.say('lobby', 'm-1', 'hello all');
     expect(await joe.next(isReply)).toMatchObject({ room: 'lobby', data: { text: 'hello all' } });
   });

@@ -6,7 +6,7 @@ import type { AskResult, InputStore, Question } from '../ports/inputs.ts';
 import type { ClaimedTurn } from '../ports/lane.ts';
 import type { Counter, Histogram, Logger } from '../ports/runtime.ts';
 import type { TranscriptEntry } from '../ports/transcripts.ts';
-import type { AgentReply, AgentRuntime } from './agent.ts';
+import type { AgentCall, AgentReply, AgentRuntime } from './agent.ts';
 import type { RunningAgentTurn, TurnEnd } from './turn.ts';
 import type { TurnStream } from './turn-stream.ts';
 
@@ -69,12 +69,13 @@ async function tryAgent(turn: RunningAgentTurn, config: AgentConfig, options: Ru
   const { clock, ids, runtimes, transcriptBefore } = options;
   const startedMs = clock.monotonicMs();
   let hasText = false;
-  const emit = (text: string): void => {
+  const emit: AgentCall['emit'] = (text, kind) => {
     if (turn.signal.aborted) return;
     turn.active();
     if (!hasText) options.onFirstText(clock.monotonicMs() - startedMs);
     hasText = true;
-    options.stream.text(turn.claimed, turn.messageId, text);
+    if (kind === 'reasoning') options.stream.reasoning(turn.claimed, text);
+    else options.stream.text(turn.claimed, turn.messageId, text);
   };
   const history = () => transcriptBefore(turn.claimed);
   const { lane, resumeOf } = turn.claimed;

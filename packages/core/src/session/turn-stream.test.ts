@@ -56,6 +56,27 @@ describe('live events of a turn', () => {
     expect(activities.map(({ data }) => data['activity'])).toEqual(['thinking', 'waiting']);
   });
 
+  it('tell what the model thinks before what it says, each with its own offsets', async () => {
+    const { clock, live, stream } = streamOf();
+    const turn = turnOf(1);
+    for (const piece of ['let me ', 'see', '']) stream.reasoning(turn, piece);
+    for (const piece of ['It ', 'is so']) stream.text(turn, messageId, piece);
+    stream.reasoning(turn, ' again');
+    await clock.advance(100);
+    const deltas = live.events.filter(({ type }) => type.endsWith('.delta'));
+    expect(deltas.map(({ type, data }) => [type, data['offset'], data['text']])).toEqual([
+      ['reasoning.delta', 0, 'let me '],
+      ['reasoning.delta', 7, 'see'],
+      ['message.delta', 0, 'It '],
+      ['message.delta', 3, 'is so'],
+      ['reasoning.delta', 10, ' again'],
+    ]);
+    for (const { attempt, turnId } of deltas) expect([attempt, turnId]).toEqual([1, expect.stringMatching(/^trn_/)]);
+    live.events.length = 0;
+    stream.snapshot(turn.lane.laneId);
+    expect(live.events).toMatchObject([{ data: { parts: [{ type: 'text', text: 'It is so' }] } }]);
+  });
+
   it('hold text back for 30 ms after a delta, and lose none of it', async () => {
     const { clock, deltas, stream } = streamOf();
     const turn = turnOf(1);

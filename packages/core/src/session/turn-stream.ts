@@ -17,11 +17,19 @@ interface OpenTurn {
   readonly turn: ClaimedTurn;
   readonly header: Header;
   messageId: MessageId | null;
-  /** UTF-16 units of text that went before what is held. */
+  readonly text: Piecemeal;
+  /** What the model thinks, which no row keeps. */
+  readonly reasoning: Piecemeal;
+  /** All text that went before what is held, for readers that join. */
+  sent: string;
+}
+
+/** Something that goes out piece by piece. */
+interface Piecemeal {
+  readonly type: 'message.delta' | 'reasoning.delta';
+  /** UTF-16 units that went before what is held. */
   offset: number;
   held: string;
-  /** All that went before what is held, for readers that join. */
-  sent: string;
   lastMs: number;
 }
 
@@ -65,13 +73,15 @@ export class TurnStream {
   }
 
   text(turn: ClaimedTurn, messageId: MessageId, text: string): void {
-    if (text === '') return;
-    const nowMs = this.#clock.monotonicMs();
     const open = this.#openOf(turn);
     open.messageId = messageId;
-    open.held += text;
-    if (open.held.length >= DELTA_UNITS || nowMs - open.lastMs >= DELTA_MS) this.#flush(open, nowMs);
-    else this.#holdBack(open);
+    this.#add(open, open.text, text);
+  }
+
+  /** What the model thinks before it speaks. */
+  reasoning(turn: ClaimedTurn, text: string): void {
+    const open = this.#openOf(turn);
+    this.#add(open, open.reasoning, text);
   }
 
   /** A reader has joined the lane: what its running turn has said so far goes to all of the lane's readers. */
@@ -131,35 +141,48 @@ export class TurnStream {
   #openOf(turn: ClaimedTurn): OpenTurn {
     let open = this.#open.get(turn);
     if (open === undefined) {
+      const nothing = { offset: 0, held: '', lastMs: Number.NEGATIVE_INFINITY };
       open = {
         turn,
         header: headerOf(turn),
         messageId: null,
-        offset: 0,
-        held: '',
+        text: { type: 'message.delta', ...nothing },
+        reasoning: { type: 'reasoning.delta', ...nothing },
         sent: '',
-        lastMs: Number.NEGATIVE_INFINITY,
       };
       this.#open.set(turn, open);
     }
     return open;
   }
 
+  /** What came before it and is still held, of the other kind, goes first. */
+  #add(open: OpenTurn, piece: Piecemeal, text: string): void {
+    if (text === '') return;
+    const nowMs = this.#clock.monotonicMs();
+    const other = piece === open.text ? open.reasoning : open.text;
+    if (other.held !== '') this.#say(open, other, nowMs);
+    piece.held += text;
+    if (piece.held.length >= DELTA_UNITS || nowMs - piece.lastMs >= DELTA_MS) this.#flush(open, nowMs);
+    else this.#holdBack(open);
+  }
+
   #flush(open: OpenTurn, nowMs: number): void {
     this.#holding.delete(open);
-    if (open.held === '' || open.messageId === null) return;
+    for (const piece of [open.reasoning, open.text]) this.#say(open, piece, nowMs);
+  }
+
+  #say(open: OpenTurn, piece: Piecemeal, nowMs: number): void {
+    const { type, held: text, offset } = piece;
+    if (text === '') return;
     if (this.#stream.isWatched(open.turn.lane)) {
-      this.#publish(open.turn, {
-        type: 'message.delta',
-        at: this.#now(),
-        attempt: attemptOf(open.turn),
-        data: { messageId: formatId('msg', open.messageId), part: 0, offset: open.offset, text: open.held },
-      });
+      const messageId = open.messageId === null ? {} : { messageId: formatId('msg', open.messageId) };
+      const data = { ...messageId, part: 0, offset, text };
+      this.#publish(open.turn, { type, at: this.#now(), attempt: attemptOf(open.turn), data });
     }
-    open.offset += open.held.length;
-    open.sent += open.held;
-    open.held = '';
-    open.lastMs = nowMs;
+    piece.offset += text.length;
+    piece.held = '';
+    piece.lastMs = nowMs;
+    if (piece === open.text) open.sent += text;
   }
 
   #holdBack(open: OpenTurn): void {

@@ -42,6 +42,8 @@ class Scene {
         repair: sweeping,
         ownership,
         wakeUps,
+        live: { publish: () => undefined },
+        clock: this.clock,
         resumes: metrics.counter('resumes_total'),
         delay: metrics.histogram('takeover_delay_seconds'),
         logger,

@@ -3,6 +3,7 @@ import type {
   ControlSignals,
   DatabaseHealth,
   InputStore,
+  LiveStream,
   Logger,
   OwnershipStore,
   RepairStore,
@@ -34,6 +35,8 @@ export interface AllSweepsOptions {
   readonly health: DatabaseHealth;
   readonly signals: Pick<ControlSignals, 'sayGoodbye'>;
   readonly wakeUps: WakeUps;
+  /** Tells readers that rows of a lane have changed. */
+  readonly live: Pick<LiveStream, 'publish'>;
   readonly leaseMs: number;
   readonly settledDays: number;
   readonly dedupeDays: number;

@@ -1,13 +1,22 @@
-import type { LaneRef, OwnershipStore, WakeUp, WakeUps } from '@turnkeeper/core';
+import type { Clock, LaneRef, LiveStream, OwnershipStore, WakeUp, WakeUps } from '@turnkeeper/core';
 
 export interface LaneWakerOptions {
   readonly ownership: Pick<OwnershipStore, 'slotMap'>;
   readonly wakeUps: WakeUps;
+  readonly live: Pick<LiveStream, 'publish'>;
+  readonly clock: Clock;
 }
 
-/** Tells the owners of lanes to look at them, whatever they know. A repair is rare: the slot map is read each time. @throws StoreError */
-export async function wakeLanes({ ownership, wakeUps }: LaneWakerOptions, lanes: readonly LaneRef[]): Promise<void> {
+/**
+ * Tells the owners of lanes to look at them, whatever they know, and their readers that there are rows to be read. A repair
+ * is rare: the slot map is read each time. @throws StoreError
+ */
+export async function wakeLanes(options: LaneWakerOptions, lanes: readonly LaneRef[]): Promise<void> {
+  const { ownership, wakeUps, live, clock } = options;
   if (lanes.length === 0) return;
+  const at = new Date(clock.nowMs()).toISOString();
+  // readers take what is durable from rows: this names none
+  for (const lane of lanes) live.publish(lane, { type: 'session.updated', at, sessionKey: '', data: {} });
   const partitionOf = await ownership.slotMap();
   const byPartition = new Map<number, WakeUp[]>();
   for (const lane of lanes) {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import websocket from '@fastify/websocket';
 import { AppError, type Clock, type Counter, type Logger, type WebChatAccounts } from '@turnkeeper/core';
 import {
@@ -81,7 +82,7 @@ async function letIn(request: FastifyRequest, reply: FastifyReply, parts: Socket
 
 function serve(socket: WebSocket, request: FastifyRequest, parts: SocketParts): void {
   const { openStreams, openSockets, clock, deltasDropped } = parts;
-  const link = new SocketLink(socket, { clock, dropped: deltasDropped });
+  const link = new SocketLink(socket, { id: randomUUID(), clock, dropped: deltasDropped });
   openSockets.add(link);
   let release: () => void;
   try {

@@ -60,7 +60,8 @@ export class JoinedRooms {
         if (passes(event.type)) link.durable(event, { ...subject, id: eventIdOf(cursor) });
       },
       ephemeral: (event) => {
-        if (passes(event.type)) link.ephemeral(event, subject);
+        // nobody is told that it types itself
+        if (passes(event.type) && event.data['from'] !== link.id) link.ephemeral(event, subject);
       },
       say: (type, data) => link.say(type, data, subject),
       drained: () => link.drained(),

@@ -5,6 +5,7 @@ import type { Principal } from '../http/access.ts';
 import type { OpenStream } from '../streams/open-streams.ts';
 
 export interface SocketLinkOptions {
+  readonly id: string;
   readonly clock: Clock;
   /** Ephemeral events that slow readers lost. */
   readonly dropped: Counter;
@@ -30,6 +31,8 @@ const GOODBYE_MS = 5_000;
  * events first; durable ones wait for it; who takes nothing for 30 s is closed with `slow_consumer`.
  */
 export class SocketLink implements OpenStream {
+  /** Of this connection, for other readers of its rooms: it says nothing about who it is. */
+  readonly id: string;
   readonly #socket: WebSocket;
   readonly #options: SocketLinkOptions;
   readonly #onEnd = new Set<() => void>();
@@ -40,6 +43,7 @@ export class SocketLink implements OpenStream {
   #tenantId: string | null = null;
 
   constructor(socket: WebSocket, options: SocketLinkOptions) {
+    this.id = options.id;
     this.#socket = socket;
     this.#options = options;
     socket.on('close', () => this.#ended());

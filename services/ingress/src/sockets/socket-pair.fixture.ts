@@ -42,7 +42,7 @@ export class SocketPairs implements AsyncDisposable {
     const closed = new Promise<number>((resolve) => client.on('close', resolve));
     const [[server]] = await Promise.all([accepted, once(client, 'open')]);
     const dropped = { inc: () => void this.droppedCount++ } as never;
-    const link = new SocketLink(server, { clock: this.clock, dropped });
+    const link = new SocketLink(server, { id: String(port), clock: this.clock, dropped });
     return { link, server, client, frames, closed };
   }
 

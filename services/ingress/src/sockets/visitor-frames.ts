@@ -15,6 +15,7 @@ import {
   type InputReads,
   type InputStore,
   type LaneRef,
+  type LiveStream,
   parseId,
   type SeenMarks,
   type SessionId,
@@ -43,6 +44,7 @@ export interface VisitorFrameParts {
   readonly signals: Pick<ControlSignals, 'stopTurn'>;
   readonly announceControl: (controlled: ControlledLane) => void;
   readonly metrics: Pick<IntakeMetrics, 'answered'>;
+  readonly live: Pick<LiveStream, 'publish' | 'isWatched'>;
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -58,6 +60,7 @@ export class VisitorFrames implements FrameHandler {
   readonly #link: SocketLink;
   readonly #rooms: JoinedRooms;
   readonly #parts: VisitorFrameParts;
+  #typedMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     visitor: Visitor,
@@ -100,6 +103,18 @@ export class VisitorFrames implements FrameHandler {
     if (frame.type === 'resume') await this.#join(room, frame.lastSeq);
     else if (frame.type === 'stop') await this.#stop(room);
     else if (frame.type === 'seen') await this.#parts.seenMarks.seen(this.#laneOf(room), frame.seq);
+    else this.#typing(room, frame.active ?? true);
+  }
+
+  /** Told to those who read the room now, and to nobody later; more often than that it says nothing new. */
+  #typing({ sessionKey, ...room }: Room, active: boolean): void {
+    const { clock, live } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    const lane = this.#laneOf({ sessionKey, ...room });
+    if ((active && nowMs - this.#typedMs < TYPING_MS) || !live.isWatched(lane)) return;
+    this.#typedMs = active ? nowMs : Number.NEGATIVE_INFINITY;
+    const data = { activity: 'typing', by: 'human', from: this.#link.id, active };
+    live.publish(lane, { type: 'turn.activity', at: new Date(clock.nowMs()).toISOString(), sessionKey, data });
   }
 
   /** Accepted one after the other, each before the next is looked at; what comes of it is seen from the start. */
@@ -186,6 +201,8 @@ export class VisitorFrames implements FrameHandler {
   }
 }
 
+/** Between two frames of one socket that say that somebody types. */
+const TYPING_MS = 1_000;
 /** Until a rate has room again, about. */
 const RATE_WAIT_MS = 1_000;
 

@@ -133,7 +133,9 @@ async function read(stream: AsyncIterable<TextStreamPart<ToolSet>>, emit: AgentC
     if (part.type === 'text-delta') {
       text += part.text;
       emit(part.text);
-    } else if (part.type === 'reasoning-delta' || part.type === 'tool-input-delta') {
+    } else if (part.type === 'reasoning-delta') {
+      emit(part.text, 'reasoning');
+    } else if (part.type === 'tool-input-delta') {
       // nothing to show, but a sign of life
       emit('');
     } else if (part.type === 'tool-call') {
