@@ -133,6 +133,7 @@ describe('chat', () => {
       code: 1,
       err: expect.stringContaining('agent_not_found'),
     });
+    expect((await run(['chat', '--agent', 'nobody'])).code).toBe(1);
     const key = `tk_${'a'.repeat(8)}_${'b'.repeat(32)}`;
     expect(await run(['chat', '--key', key], 'x\n')).toMatchObject({
       code: 5,
@@ -249,7 +250,7 @@ tenants:
 describe('nouns', () => {
   test('list for people within 80 columns, and whole for programs', async () => {
     await run(['chat', '--session', `a-very-long-session-key:${'x'.repeat(200)}`], 'hello\n');
-    for (const noun of [['runs'], ['sessions'], ['lanes'], ['workers'], ['events'], ['keys', '--tenant', 'test']]) {
+    for (const noun of [['runs'], ['sessions'], ['lanes'], ['workers'], ['events'], ['keys']]) {
       const table = await run(noun);
       expect([noun, table.code, table.err]).toEqual([noun, 0, '']);
       for (const line of table.out.split('\n')) expect([...line].length, line).toBeLessThanOrEqual(80);
@@ -274,7 +275,8 @@ describe('nouns', () => {
     expect((await run(['agents', 'get', 'main'])).out).toMatch(/^name +main$/m);
     const missing = await run(['runs', 'get', 'run_01h455vb4pex5vsknk084sn02q']);
     expect([missing.code, missing.err]).toEqual([1, 'no such run (run_not_found)\n']);
-    expect((await run(['keys'])).code).toBe(2);
+    expect((await run(['workers', 'get', 'nobody'])).code).toBe(1);
+    expect((await run(['partitions', 'get', '3'])).out).toMatch(/^id +3$/m);
     expect((await run(['runs', '--colour', 'red'])).code).toBe(2);
   });
 });

@@ -109,6 +109,7 @@ describe('reset', () => {
     const headers = { 'idempotency-key': randomUUID() };
     const reset = await cluster.api(path(sessionKey, '/reset'), { method: 'POST', headers });
     expect(reset.json.sessionId).not.toBe(first.sessionId);
+    expect(Date.parse(reset.json.updatedAt)).toBeGreaterThanOrEqual(Date.parse(reset.json.createdAt));
     const again = await cluster.api(path(sessionKey, '/reset'), { method: 'POST', headers });
     expect([again.status, again.json.sessionId]).toEqual([200, reset.json.sessionId]);
     expect(await history(sessionKey)).toEqual([]);
@@ -224,6 +225,52 @@ describe('suspend, archive, label and delete', () => {
     expect([busy.status, busy.json.code]).toEqual([409, 'lane_busy']);
     await command(sessionKey, 'stop');
   });
+
+  test('a label is all that can be changed, as it is now and of no past session', async () => {
+    const sessionKey = randomUUID();
+    const { sessionId } = await runOf(await send({ sessionKey }), 30);
+    const patch = async (at: string, body: object, headers = {}) => {
+      const { status, json } = await cluster.api(path(at), { method: 'PATCH', body, headers });
+      return [status, json.code ?? json.label];
+    };
+    const label = `a ${sessionKey}`.slice(0, 20);
+    expect(await patch(sessionKey, { label: `  ${label} ` }, { 'if-match': '*' })).toEqual([200, label]);
+    expect(await patch(sessionId, { label })).toEqual([200, label]);
+    for (const body of [{}, { label: '' }, { label: 7 }, { label, status: 'archived' }, { label: 'x'.repeat(65) }])
+      expect((await patch(sessionKey, body))[0], JSON.stringify(body)).toBe(400);
+    // there is no version that it could name
+    expect(await patch(sessionKey, { label: null }, { 'if-match': '"1"' })).toEqual([412, 'version_conflict']);
+    await command(sessionKey, 'reset');
+    expect(await patch(sessionId, { label: null })).toEqual([409, 'cannot_change']);
+    expect(await patch(sessionKey, { label: null })).toEqual([200, undefined]);
+  });
+
+  test('a conversation in which messages wait is not deleted, and nothing of it is gone', async () => {
+    const sessionKey = randomUUID();
+    await runOf(await send({ sessionKey }), 30);
+    const remove = (headers = {}) => cluster.api(path(sessionKey), { method: 'DELETE', headers });
+    expect((await remove({ 'if-match': '"1"' })).status).toBe(412);
+    await command(sessionKey, 'pause');
+    const waiting = await send({ sessionKey, text: 'later' });
+    const refused = await remove();
+    expect([refused.status, refused.json.code]).toEqual([409, 'lane_busy']);
+    expect(await history(sessionKey)).toContainEqual(['agent', 'hello']);
+    await command(sessionKey, 'unpause');
+    expect((await runOf(waiting, 30)).status).toBe('ok');
+    // of two at once none finds anything wrong: it is gone
+    const answers = await Promise.all([remove(), remove()]);
+    expect(answers.map(({ status }) => status).every((status) => status === 204 || status === 404)).toBe(true);
+    expect((await remove()).status).toBe(404);
+    expect((await cluster.api(path(sessionKey, '/history'))).status).toBe(404);
+  });
+});
+
+test('eight who change an agent at once without If-Match all do', async () => {
+  await cluster.api('/v1/agents', { body: { name: 'contested', runtime: 'echo' } });
+  const change = (delayMs: number) =>
+    cluster.api('/v1/agents/contested', { method: 'PATCH', body: { echo: { delayMs } } });
+  const answers = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(change));
+  expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
 });
 
 test('a key that two agents have must be told apart, and one that nobody has is missing', async () => {

@@ -1,7 +1,7 @@
 /** What operators and tenants configure: bodies of PUT and POST, the same objects as in `turnkeeper apply` (surface §6). */
 import { AGENT_TOOLS, isHeaderText, KEY_PRESETS, SCOPES } from '@turnkeeper/core';
 import { z } from 'zod';
-import { HttpUrlSchema, InstantSchema, listOf, NameSchema, nameText, ReferenceSchema } from './fields.ts';
+import { BaseUrlSchema, InstantSchema, listOf, NameSchema, nameText, ReferenceSchema } from './fields.ts';
 
 const countUpTo = (max: number) => z.int().positive().max(max);
 
@@ -80,7 +80,7 @@ export const AgentBodySchema = z
       .optional(),
     openai: z
       .strictObject({
-        baseUrl: HttpUrlSchema,
+        baseUrl: BaseUrlSchema,
         model: nameText(128).min(1),
         apiKey: ApiKeyText.optional(),
         tools: AgentToolsSchema.optional(),
@@ -114,7 +114,7 @@ const EchoPatchSchema = z.strictObject({
   wordMs: z.int().min(0).max(MS_MAX).optional(),
 });
 const OpenAiPatchSchema = z.strictObject({
-  baseUrl: HttpUrlSchema.optional(),
+  baseUrl: BaseUrlSchema.optional(),
   model: nameText(128).min(1).optional(),
   apiKey: ApiKeyText.optional(),
   tools: AgentToolsSchema.optional(),

@@ -11,13 +11,19 @@ export const NameSchema = z
   });
 
 /** Where something of a tenant is called. User info in it would be shown to everybody who may read the configuration. */
-export const HttpUrlSchema = z
+const HttpUrlSchema = z
   .url({ protocol: /^https?$/ })
   .max(2048)
   .refine((text) => !hasUserInfo(text), {
     params: { code: 'config_invalid' },
     error: 'no user or password in a URL, it would be shown in clear: use apiKey or secrets',
   });
+
+/** What paths are put behind: a query or a fragment would come to stand in the middle. */
+export const BaseUrlSchema = HttpUrlSchema.refine((text) => !/[?#]/.test(text), {
+  params: { code: 'config_invalid' },
+  error: 'no query in it, it would be shown in clear and never be sent: use apiKey',
+});
 
 /** A name or an id, as paths and bodies accept them. */
 export const ReferenceSchema = z.string().min(1).max(64);

@@ -291,7 +291,7 @@ const CONTROL: readonly Operation[] = [
     summary: 'Label a conversation',
     body: sessions.SessionPatchSchema,
     answers: { 200: sessions.SessionControlSchema },
-    errors: [...SESSION_ERRORS, 'label_in_use'],
+    errors: [...SESSION_ERRORS, 'label_in_use', 'version_conflict'],
   },
   {
     ...SESSION,
@@ -300,7 +300,7 @@ const CONTROL: readonly Operation[] = [
     id: 'deleteSession',
     summary: 'Delete a conversation',
     answers: { 204: null },
-    errors: [...SESSION_ERRORS, 'main_session'],
+    errors: [...SESSION_ERRORS, 'main_session', 'version_conflict'],
   },
   {
     ...SESSION,

@@ -91,6 +91,8 @@ type SessionRow = RowOf<typeof selectSessions>;
 
 export function sessionOf(row: SessionRow): SessionRecord {
   const isPast = row.session_id !== null && row.session_id !== row.current_id;
+  const createdAt = row.session_created_at ?? row.lane_created_at;
+  const updatedAt = isPast ? (row.ended_at ?? row.lane_created_at) : row.last_activity_at;
   return {
     lane: { slot: row.slot, tenantId: row.tenant_id as TenantId, laneId: row.lane_id as LaneId },
     sessionKey: row.key,
@@ -105,8 +107,9 @@ export function sessionOf(row: SessionRow): SessionRecord {
     paused: row.paused,
     // an archived session is followed by a fresh one of itself, not because somebody asked for it
     suspended: row.suspended && row.status !== 'archived',
-    createdAt: row.session_created_at ?? row.lane_created_at,
-    updatedAt: isPast ? (row.ended_at ?? row.lane_created_at) : row.last_activity_at,
+    createdAt,
+    // a fresh session begins behind the last that was said in the one before
+    updatedAt: updatedAt > createdAt ? updatedAt : createdAt,
   };
 }
 

@@ -28,15 +28,22 @@ export async function readDocument(file: ConfigFile, sources: SecretSources): Pr
   throw file.refuse([...faults, ...found]);
 }
 
+/** What was done, in the order of the file, and what ended it before its end. */
+export interface Applied {
+  readonly tenants: readonly AppliedTenant[];
+  /** CliError `failed` with line numbers where a tenant was refused. */
+  readonly failure: unknown;
+}
+
 /**
- * Puts each tenant: all of it or, when the server refuses, nothing of it; those before it stay. With `dryRun` nothing is
- * changed; with `prune` what the lists of the file do not name goes. @throws CliError `failed` with line numbers
+ * Puts each tenant: all of it or, when the server refuses, nothing of it and of those behind it; those before it stay. With
+ * `dryRun` nothing is changed; with `prune` what the lists of the file do not name goes.
  */
 export async function applyDocument(
   document: ConfigDocument,
   door: { readonly url: string; readonly key: string; readonly dryRun: boolean; readonly prune: boolean },
   file: ConfigFile,
-): Promise<AppliedTenant[]> {
+): Promise<Applied> {
   const applied: AppliedTenant[] = [];
   const { url, key } = door;
   const query = new URLSearchParams({
@@ -49,12 +56,24 @@ export async function applyDocument(
       const { changes } = AnswerSchema.parse(await callApi({ url, key, method: 'PUT', path, body: tenant }));
       applied.push({ tenant: tenant.name, changes });
     } catch (error) {
-      if (!(error instanceof AppError) || error.fields.length === 0) throw error;
-      const message = error.message.replace(PLACES, '');
-      throw file.refuse(error.fields.map(({ pointer }) => ({ path: ['tenants', i, ...pathOf(pointer)], message })));
+      return { tenants: applied, failure: located(error, i, file) };
     }
   }
-  return applied;
+  return { tenants: applied, failure: null };
+}
+
+/** What the server says of places, with the lines where they stand. */
+function located(error: unknown, tenant: number, file: ConfigFile): unknown {
+  if (!(error instanceof AppError) || error.fields.length === 0) return error;
+  const said = error.message.split(/; (?=\/|[0-9]+ more$)/);
+  const whyOf = (pointer: string) => said.find((part) => part.startsWith(`${pointer}: `))?.slice(pointer.length + 2);
+  const whole = error.message.replace(PLACES, '');
+  return file.refuse(
+    error.fields.map(({ pointer }) => ({
+      path: ['tenants', tenant, ...pathOf(pointer)],
+      message: whyOf(pointer) ?? whole,
+    })),
+  );
 }
 
 /** The server says where, too; here the line and the path do. */

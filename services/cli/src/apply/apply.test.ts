@@ -61,6 +61,41 @@ describe('a file', () => {
     expect(await faultsOf('a: 1\na: 2\n')).toEqual([expect.stringMatching(/^x\.yaml:2: .*unique/)]);
   });
 
+  it('whose aliases name nothing, themselves, or too much is refused by line', async () => {
+    const head = 'apiVersion: turnkeeper/v1\ntenants:\n';
+    expect(await faultsOf(`${head}  - *b\n`)).toEqual(['x.yaml:3: there is no anchor of the name b']);
+    expect(await faultsOf(`${head}  - &a\n    name: [*a]\n`)).toEqual([
+      'x.yaml:4: the alias a stands within what it names',
+    ]);
+    const bomb = [...'bcdefg'].map((name, i) => `${name}: &${name} [${`*${'abcdef'[i]},`.repeat(9)}]`).join('\n');
+    expect(await faultsOf(`a: &a [x,x]\n${bomb}\n`)).toEqual([expect.stringMatching(/^x\.yaml:1: .*too much/)]);
+    const merged = `${head}  - &a { name: one, timeZone: UTC }\n  - { <<: *a, name: two }\n`;
+    expect((await read(merged)).tenants).toEqual([
+      { name: 'one', timeZone: 'UTC' },
+      { name: 'two', timeZone: 'UTC' },
+    ]);
+  });
+
+  it.each([
+    ['tabs', 'tenants:\n\t- name: a\n', 2],
+    ['a quote without end', 'tenants:\n  - name: "a\n', 3],
+    ['two documents', 'tenants: []\n---\ntenants: []\n', 2],
+    ['a tag of its own', 'tenants: !!python/object []\n', 1],
+    ['a word', 'hello\n', 1],
+    ['a map for a list', 'apiVersion: turnkeeper/v1\ntenants: { name: a }\n', 2],
+    ['nothing for a list', 'apiVersion: turnkeeper/v1\ntenants:\n', 2],
+    ['a number for a name', 'apiVersion: turnkeeper/v1\ntenants:\n  - name: 12\n', 3],
+    ['a list for a name of a field', 'apiVersion: turnkeeper/v1\ntenants:\n  - name: a\n    ? [a, b]\n    : c\n', 3],
+    ['a prototype', 'apiVersion: turnkeeper/v1\ntenants:\n  - name: a\n    __proto__: { a: 1 }\n', 4],
+    ['no such time zone', 'apiVersion: turnkeeper/v1\ntenants:\n  - name: a\n    timeZone: Mars/Olympus\n', 4],
+    ['a pit of brackets', `a: ${'['.repeat(20_000)}\n`, 1],
+  ])('that holds %s is refused by line', async (...[, text, line]) => {
+    const faults = await faultsOf(text);
+    expect(faults.length).toBeGreaterThan(0);
+    expect(faults.length).toBeLessThanOrEqual(51);
+    expect(faults[0]).toMatch(new RegExp(`^x\\.yaml:${line}: `));
+  });
+
   it('is told every fault at once, each with its line and its place', async () => {
     const faults = await faultsOf(`apiVersion: turnkeeper/v1
 tenants:

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { environment } from '@turnkeeper/platform/config';
 import type { Command } from 'commander';
-import { applyDocument, readDocument } from '../apply/apply-file.ts';
+import { type AppliedTenant, applyDocument, readDocument } from '../apply/apply-file.ts';
 import { ConfigFile } from '../apply/config-file.ts';
 import { showChanges } from '../apply/show-changes.ts';
 import { CliError } from '../exit.ts';
@@ -36,16 +36,20 @@ export function registerApply(program: Command): void {
     };
     const document = await readDocument(file, sources);
     const door = (await resolveTarget(flags)).operator();
-    const applied = await applyDocument(
+    const { tenants, failure } = await applyDocument(
       document,
       { ...door, dryRun: flags.dryRun === true, prune: flags.prune === true },
       file,
     );
-    if (flags.output === 'table') {
-      for (const line of showChanges(applied)) print(line);
-      if (flags.dryRun === true) print('Nothing was changed: this was a dry run.');
-    } else printRows(applied, [], flags.output);
+    if (failure === null || tenants.length > 0) show(tenants, flags);
+    if (failure !== null) throw failure;
   });
+}
+
+function show(tenants: readonly AppliedTenant[], { output, dryRun }: ApplyFlags): void {
+  if (output === 'table') for (const line of showChanges(tenants)) print(line);
+  else printRows(tenants, [], output);
+  if (output === 'table' && dryRun === true) print('Nothing was changed: this was a dry run.');
 }
 
 async function readText(path: string): Promise<string> {

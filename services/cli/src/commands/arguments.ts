@@ -8,3 +8,8 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
     throw new InvalidArgumentError(`It must be a whole number, ${min}–${max}.`);
   };
 }
+
+/** How a conversation that is named by its key or `ses_…` stands in a path. */
+export function sessionInPath(session: string): string {
+  return /^ses_[0-9a-z]{26}$/.test(session) ? session : `~${Buffer.from(session).toString('base64url')}`;
+}

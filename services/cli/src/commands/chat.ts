@@ -25,7 +25,8 @@ export function registerChat(program: Command): void {
     .option('--attach <file>', 'a file that goes with the first message; may be given again', collect, []);
   addTargetFlags(command, 'tenant').action(async (flags: ChatFlags) => {
     const door = (await resolveTarget(flags)).tenant();
-    await callApi({ ...door, path: '/v1/runs?limit=1' });
+    // whom nobody can talk to is told before anything is said
+    await callApi({ ...door, path: `/v1/runs?${new URLSearchParams({ limit: '1', agentId: flags.agent })}` });
     const sessionKey = flags.session ?? `chat-${randomBytes(4).toString('hex')}`;
     const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
     const attached = await attachFiles(flags.attach, door);

@@ -24,6 +24,8 @@ export function registerEvents(program: Command): void {
       { title: 'status', of: (event) => event.status },
       { title: 'age', of: (event) => ago(event.acceptedAt, nowMs), right: true },
     ],
+    getBy: 'event',
+    isNamed: ({ eventId, runId }, name) => name === eventId || name === runId,
     filters: [
       { flag: '--tenant <name>', param: 'tenant', help: 'of this tenant' },
       { flag: '--status <status>', param: 'status', help: 'queued, running, ok, error, …' },

@@ -9,8 +9,8 @@ export function registerKeys(program: Command): void {
   const nowMs = systemClock.nowMs();
   registerNoun(program, {
     noun: 'keys',
-    description: 'the API keys of a tenant; never their tokens (operators)',
-    door: 'operator',
+    description: 'the API keys of a tenant; never their tokens',
+    door: 'either',
     path: '/keys',
     row: KeySchema.loose(),
     columns: [
@@ -20,7 +20,6 @@ export function registerKeys(program: Command): void {
       { title: 'state', of: (key) => stateOf(key, nowMs) },
       { title: 'used', of: (key) => ago(key.lastUsedAt, nowMs), right: true },
     ],
-    filters: [{ flag: '--tenant <name>', param: 'tenant', help: 'of this tenant', isScope: true, isRequired: true }],
     getBy: 'key',
   });
 }

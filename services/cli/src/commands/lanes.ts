@@ -22,6 +22,8 @@ export function registerLanes(program: Command): void {
       { title: 'state', of: stateOf },
       { title: 'last', of: (lane) => ago(lane.lastActivityAt, nowMs), right: true },
     ],
+    getBy: 'lane',
+    isNamed: ({ laneId, sessionKey }, name) => name === laneId || name === sessionKey,
     filters: [
       { flag: '--tenant <name>', param: 'tenant', help: 'of this tenant' },
       { flag: '--state <state>', param: 'state', help: 'running, queued, resuming, suspended or paused' },

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { callApi } from '../api.ts';
+import { CliError } from '../exit.ts';
 import { addOutputFlag, type Column, dim, type OutputFormat, printOne, printRows } from '../output.ts';
 import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
 import { wholeNumber } from './arguments.ts';
@@ -16,8 +17,12 @@ export interface Noun<Row> {
   readonly row: z.ZodType<Row>;
   readonly columns: readonly Column<Row>[];
   readonly filters?: readonly Filter[];
-  /** What `get` takes; without it there is no `get`. */
-  readonly getBy?: string;
+  /** What `get` takes. */
+  readonly getBy: string;
+  /** Where the server has no door for one of them, `get` looks through the list. */
+  readonly isNamed?: (row: Row, name: string) => boolean;
+  /** How a name stands in a path; encoded as it is unless said otherwise. */
+  readonly inPath?: (name: string) => string;
 }
 
 /** An option of `list` that becomes a query parameter. */
@@ -27,7 +32,6 @@ export interface Filter {
   readonly help: string;
   /** Says which thing is meant, so `get` takes it, too. */
   readonly isScope?: boolean;
-  readonly isRequired?: boolean;
 }
 
 type Flags = TargetFlags &
@@ -44,9 +48,8 @@ export function registerNoun<Row>(program: Command, noun: Noun<Row>): Command {
   list.option('--limit <n>', 'rows at most', wholeNumber(1, ROWS_MAX), ROWS_DEFAULT);
   for (const filter of filtersOf(noun)) addFilter(list, filter);
   addDoor(addOutputFlag(list), noun).action((flags: Flags) => printList(noun, flags));
-  if (noun.getBy === undefined) return command;
   const get = command.command('get').argument(`<${noun.getBy}>`).description(`show one of the ${noun.noun}`);
-  for (const filter of scopesOf(noun)) addFilter(get, filter);
+  for (const filter of noun.isNamed === undefined ? scopesOf(noun) : filtersOf(noun)) addFilter(get, filter);
   addDoor(addOutputFlag(get), noun).action((name: string, flags: Flags) => printThing(noun, name, flags));
   return command;
 }
@@ -66,9 +69,8 @@ function scopesOf<Row>(noun: Noun<Row>): readonly Filter[] {
   return filtersOf(noun).filter(({ isScope }) => isScope === true);
 }
 
-function addFilter(command: Command, { flag, help, isRequired }: Filter): void {
-  if (isRequired === true) command.requiredOption(flag, help);
-  else command.option(flag, help);
+function addFilter(command: Command, { flag, help }: Filter): void {
+  command.option(flag, help);
 }
 
 function addDoor<Row>(command: Command, { door }: Noun<Row>): Command {
@@ -95,26 +97,48 @@ async function readList<Row>(
   flags: Flags,
   rowsMax: number,
 ): Promise<{ data: readonly unknown[]; hasMore: boolean }> {
-  const door = await doorOf(noun, flags);
   const data: unknown[] = [];
-  for (let cursor: string | null = ''; cursor !== null && data.length < rowsMax; ) {
-    const query = queryOf(filtersOf(noun), flags);
-    query.set('limit', String(Math.min(PAGE_MAX, rowsMax - data.length)));
-    if (cursor !== '') query.set('cursor', cursor);
-    const page = PageSchema.parse(await callApi({ ...door, path: `${door.path}?${query}` }));
+  for await (const page of pagesOf(noun, flags, rowsMax)) {
     data.push(...page.data);
     if (page.nextCursor !== null && data.length >= rowsMax) return { data, hasMore: true };
-    cursor = page.nextCursor;
   }
   return { data, hasMore: false };
 }
 
-async function printThing<Row>(noun: Noun<Row>, name: string, flags: Flags): Promise<void> {
+async function* pagesOf<Row>(noun: Noun<Row>, flags: Flags, rowsMax: number) {
   const door = await doorOf(noun, flags);
-  const query = queryOf(scopesOf(noun), flags).toString();
-  const path = `${door.path}/${encodeURIComponent(name)}${query === '' ? '' : `?${query}`}`;
-  const thing = z.looseObject({}).parse(await callApi({ ...door, path }));
+  let left = rowsMax;
+  for (let cursor: string | null = ''; cursor !== null && left > 0; ) {
+    const query = queryOf(filtersOf(noun), flags);
+    query.set('limit', String(Math.min(PAGE_MAX, left)));
+    if (cursor !== '') query.set('cursor', cursor);
+    const page = PageSchema.parse(await callApi({ ...door, path: `${door.path}?${query}` }));
+    yield page;
+    left -= page.data.length;
+    cursor = page.nextCursor;
+  }
+}
+
+async function printThing<Row>(noun: Noun<Row>, name: string, flags: Flags): Promise<void> {
+  const found = noun.isNamed === undefined ? await readThing(noun, name, flags) : await findThing(noun, name, flags);
+  const thing = z.looseObject({}).parse(found);
   printOne(thing, detailsOf(thing), flags.output);
+}
+
+async function readThing<Row>(noun: Noun<Row>, name: string, flags: Flags): Promise<unknown> {
+  const door = await doorOf(noun, flags);
+  const { inPath = encodeURIComponent } = noun;
+  const query = queryOf(scopesOf(noun), flags).toString();
+  return callApi({ ...door, path: `${door.path}/${inPath(name)}${query === '' ? '' : `?${query}`}` });
+}
+
+/** @throws CliError `failed` when it is not among those that are listed */
+async function findThing<Row>(noun: Noun<Row>, name: string, flags: Flags): Promise<unknown> {
+  for await (const { data } of pagesOf(noun, flags, ROWS_MAX)) {
+    const thing = data.find((row) => noun.isNamed?.(noun.row.parse(row), name));
+    if (thing !== undefined) return thing;
+  }
+  throw new CliError('failed', `No such ${noun.getBy} among the ${noun.noun}.`);
 }
 
 /** One line per leaf, named by its way there. */

@@ -20,6 +20,8 @@ export function registerPartitions(program: Command): void {
       { title: 'epoch', of: (partition) => partition.epoch, right: true },
       { title: 'since', of: (partition) => ago(partition.changedAt, nowMs), right: true },
     ],
+    getBy: 'partition',
+    isNamed: ({ id }, name) => String(id) === name,
     filters: [{ flag: '--owner <boot>', param: 'owner', help: 'owned by this boot id' }],
   });
 }

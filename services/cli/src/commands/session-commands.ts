@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { type ApiCall, callApi } from '../api.ts';
 import { addOutputFlag, type OutputFormat, print, printOne } from '../output.ts';
 import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
+import { sessionInPath } from './arguments.ts';
 import { detailsOf } from './nouns.ts';
 
 const COMMANDS = {
@@ -63,7 +64,7 @@ async function call(
 ): Promise<void> {
   const target = await resolveTarget(flags);
   const query = flags.agent === undefined ? '' : `?${new URLSearchParams({ agentId: flags.agent })}`;
-  const path = `/v1/sessions/${encodeURIComponent(session)}${rest}${query}`;
+  const path = `/v1/sessions/${sessionInPath(session)}${rest}${query}`;
   const answer = await callApi({ ...target.tenant(), ...how, path });
   if (answer === null) return;
   const thing = z.looseObject({}).parse(answer);

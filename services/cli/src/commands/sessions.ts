@@ -2,6 +2,7 @@ import { systemClock } from '@turnkeeper/platform/clock';
 import { SessionSchema } from '@turnkeeper/protocol';
 import type { Command } from 'commander';
 import { ago, shorten } from '../show.ts';
+import { sessionInPath } from './arguments.ts';
 import { registerNoun } from './nouns.ts';
 import { registerSessionCommands } from './session-commands.ts';
 
@@ -30,6 +31,7 @@ export function registerSessions(program: Command): void {
       { flag: '--search <text>', param: 'q', help: 'whose key, label or name holds this text' },
     ],
     getBy: 'session',
+    inPath: sessionInPath,
   });
   registerSessionCommands(sessions);
 }

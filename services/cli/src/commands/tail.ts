@@ -4,7 +4,7 @@ import { followEvents } from '../follow-events.ts';
 import { addOutputFlag, dim, type OutputFormat, print } from '../output.ts';
 import { shorten } from '../show.ts';
 import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
-import { wholeNumber } from './arguments.ts';
+import { sessionInPath, wholeNumber } from './arguments.ts';
 
 interface TailFlags extends TargetFlags {
   readonly output: OutputFormat;
@@ -53,8 +53,7 @@ function pathOf(session: string | undefined, { agent, after, types, deltas }: Ta
   if (after !== undefined) query.set('after', String(after));
   if (types !== undefined) query.set('types', types);
   if (session === undefined) return `/v1/events?${query}`;
-  const name = session.startsWith('ses_') ? session : `~${Buffer.from(session).toString('base64url')}`;
-  return `/v1/sessions/${name}/events?${query}`;
+  return `/v1/sessions/${sessionInPath(session)}/events?${query}`;
 }
 
 const SESSION_WIDTH = 28;

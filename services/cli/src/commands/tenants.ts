@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '@turnkeeper/core';
 import { systemClock } from '@turnkeeper/platform/clock';
-import { TenantReceiptSchema, TenantSchema } from '@turnkeeper/protocol';
+import { type TenantReceipt, TenantReceiptSchema, TenantSchema } from '@turnkeeper/protocol';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { callApi } from '../api.ts';
@@ -53,8 +53,9 @@ function registerVerbs(noun: Command): void {
   addVerb(noun, 'unsuspend', 'let a suspended tenant go on').action(setStatus('active'));
   addVerb(noun, 'delete', 'delete a tenant and all it has, for good')
     .option('--yes', 'do it')
-    .option('--wait', 'until nothing is left')
+    .option('--wait', 'until nothing is left, ten minutes at most')
     .action(remove);
+  addVerb(noun, 'receipt', 'show what a deletion has taken away so far').action(showReceipt);
 }
 
 function addVerb(noun: Command, verb: string, description: string): Command {
@@ -93,17 +94,35 @@ async function isThere(call: Awaited<ReturnType<typeof pathOf>>): Promise<boolea
 }
 
 const LOOK_EVERY_MS = 1_000;
+const WAIT_MS_MAX = 600_000;
 
 async function remove(name: string, flags: VerbFlags): Promise<void> {
   if (flags.yes !== true)
     throw new CliError('usage', `This deletes ${name} and all it has, for good: repeat it with --yes.`);
   const call = await pathOf(name, flags);
   let receipt = TenantReceiptSchema.parse(await callApi({ ...call, method: 'DELETE' }));
-  const { path } = await pathOf(receipt.tenantId, flags);
+  const untilMs = systemClock.monotonicMs() + WAIT_MS_MAX;
   while (flags.wait === true && receipt.status === 'deleting') {
+    if (systemClock.monotonicMs() > untilMs) {
+      const look = `turnkeeper tenants receipt ${receipt.tenantId}`;
+      throw new CliError('failed', `${name} is still being deleted: "${look}" tells how far it is.`);
+    }
     await sleep(LOOK_EVERY_MS);
-    receipt = TenantReceiptSchema.parse(await callApi({ ...call, path: `${path}/receipt` }));
+    receipt = await readReceipt(receipt.tenantId, flags);
   }
+  printReceipt(receipt, flags);
+}
+
+async function showReceipt(name: string, flags: VerbFlags): Promise<void> {
+  printReceipt(await readReceipt(name, flags), flags);
+}
+
+async function readReceipt(tenant: string, flags: VerbFlags): Promise<TenantReceipt> {
+  const { path, ...door } = await pathOf(tenant, flags);
+  return TenantReceiptSchema.parse(await callApi({ ...door, path: `${path}/receipt` }));
+}
+
+function printReceipt(receipt: TenantReceipt, { output }: VerbFlags): void {
   const rows = Object.entries(receipt.rows).map(([table, count]) => `${count} ${table}`);
   printOne(
     receipt,
@@ -112,6 +131,6 @@ async function remove(name: string, flags: VerbFlags): Promise<void> {
       { title: 'status', of: () => receipt.status },
       { title: 'rows', of: () => rows.join(', ') },
     ],
-    flags.output,
+    output,
   );
 }

@@ -21,6 +21,9 @@ export function registerWorkers(program: Command): void {
       { title: 'partitions', of: (worker) => partitionsOf(worker.partitions) },
       { title: 'beat', of: (worker) => ago(worker.beatAt, nowMs), right: true },
     ],
+    getBy: 'worker',
+    // of several of that name the newest
+    isNamed: ({ bootId, name: called }, name) => [bootId, shortId(bootId), called].includes(name),
     filters: [
       { flag: '--kind <kind>', param: 'kind', help: 'ingress, session-worker or coordinator' },
       { flag: '--state <state>', param: 'state', help: 'open (live or leaving), live, leaving, gone or dead' },

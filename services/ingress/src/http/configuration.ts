@@ -110,10 +110,16 @@ export function agentAnswer(row: AgentRow): Agent {
     name,
     version,
     ...completeAgent(settings),
+    ...(settings.openai && { openai: { ...settings.openai, baseUrl: shownUrl(settings.openai.baseUrl) } }),
     keyPolicy: settings.keyPolicy as Agent['keyPolicy'],
     secretNames: [...secretNames],
     ...stampsOf(row),
   };
+}
+
+/** Queries are refused; those of older rows may hold a secret. */
+function shownUrl(url: string): string {
+  return url.replace(/[?#].*$/s, '');
 }
 
 export function accountAnswer(row: AccountRow): Account {

@@ -23,6 +23,7 @@ import type { ControlledLane } from '../runs/announce-end.ts';
 import { IdempotencyKeys } from './idempotency.ts';
 import { parseBody, parseQuery } from './requests.ts';
 import { type BySession, findSession, type SessionParts, sessionAnswer } from './sessions.ts';
+import { refuseVersions } from './versions.ts';
 
 export interface SessionControlParts extends SessionParts {
   readonly control: Pick<ControlStore, 'control'>;
@@ -57,10 +58,13 @@ export function registerSessionControl(app: FastifyInstance, parts: SessionContr
     const dedupe = keys.of(request, keyed, parts.access.callerOf(request).key);
     return obey(request, { command: 'reset', dedupe }, parts);
   });
-  app.patch<BySession>('/v1/sessions/:session', guard, (request) =>
-    obey(request, { command: parseBody(SessionPatchSchema, request.body) }, parts),
-  );
+  app.patch<BySession>('/v1/sessions/:session', guard, (request) => {
+    refuseVersions(request);
+    return obey(request, { command: parseBody(SessionPatchSchema, request.body) }, parts);
+  });
   app.delete<BySession>('/v1/sessions/:session', guard, async (request, reply) => {
+    refuseVersions(request);
+    parseBody(Nothing, request.body ?? {});
     await obey(request, { command: 'erase' }, parts);
     return reply.code(204).send();
   });

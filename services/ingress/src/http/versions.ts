@@ -16,12 +16,14 @@ export function ifVersions({ headers }: FastifyRequest): readonly number[] | und
   });
 }
 
-const TRIES_MAX = 5;
+/** Of two who change one thing at once, one wins: so many may come together before the last of them is sent away. */
+const RACES_MAX = 100;
+const BUSY_MAX = 5;
 
 /**
  * Changes what was read: `change` is told the version that it builds on. Without `If-Match` the change is made again on
  * what somebody else made of it meanwhile.
- * @throws AppError `version_conflict`, with `If-Match` or when others win again and again
+ * @throws AppError `version_conflict` with `If-Match`, `overloaded` without it when others win again and again; StoreError
  */
 export async function changingFrom<Row extends { readonly version: number }, T>(
   request: FastifyRequest,
@@ -29,7 +31,8 @@ export async function changingFrom<Row extends { readonly version: number }, T>(
   change: (row: Row, versions: readonly number[]) => Promise<T>,
 ): Promise<T> {
   const asked = ifVersions(request);
-  for (let tried = 1; ; tried++) {
+  let busy = 0;
+  for (let races = 0; races < RACES_MAX; ) {
     const row = await read();
     const isWanted = asked === undefined || asked.includes(row.version);
     try {
@@ -37,8 +40,16 @@ export async function changingFrom<Row extends { readonly version: number }, T>(
     } catch (error) {
       const isRace = error instanceof AppError && error.code === 'version_conflict' && asked === undefined;
       // another change holds the row: nothing was written
-      const isBusy = error instanceof StoreError && error.failure === 'busy';
-      if (!(isRace || isBusy) || tried === TRIES_MAX) throw error;
+      const isBusy = error instanceof StoreError && error.failure === 'busy' && ++busy < BUSY_MAX;
+      if (!(isRace || isBusy)) throw error;
+      if (isRace) races++;
     }
   }
+  throw new AppError({ code: 'overloaded', retryable: true, message: 'too many change this at once; try again' });
+}
+
+/** For what has no versions to name. @throws AppError `version_conflict` for an `If-Match` other than `*` */
+export function refuseVersions(request: FastifyRequest): void {
+  if (ifVersions(request) === undefined) return;
+  throw new AppError({ code: 'version_conflict', message: 'this has no versions: leave If-Match out' });
 }
