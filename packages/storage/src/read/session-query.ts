@@ -109,7 +109,7 @@ export function sessionOf(row: SessionRow): SessionRecord {
     suspended: row.suspended && row.status !== 'archived',
     createdAt,
     // a fresh session begins behind the last that was said in the one before
-    updatedAt: updatedAt > createdAt ? updatedAt : createdAt,
+    updatedAt: new Date(Math.max(updatedAt.getTime(), createdAt.getTime())),
   };
 }
 

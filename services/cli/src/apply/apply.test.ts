@@ -159,6 +159,14 @@ tenants:
     expect((await read(inline, { allowInline: true })).tenants[0]?.agents?.[1]?.openai?.apiKey).toBe('sk-inline');
   });
 
+  it('with a query in the address of a model, which may be a secret, is refused and does not repeat it', async () => {
+    const faults = await faultsOf(GOOD.replace('127.0.0.1:9/v1', '127.0.0.1:9/v1?key=sk-query'));
+    expect(faults).toEqual([
+      expect.stringMatching(/^x\.yaml:11: tenants\.0\.agents\.1\.openai\.baseUrl: no query in it/),
+    ]);
+    expect(faults.join()).not.toContain('sk-query');
+  });
+
   it('names each secret that cannot be found', async () => {
     const faults = await faultsOf(GOOD.replace('hook.key', 'none.key'), { environment: { KEY: 'sk-1' } });
     expect(faults).toEqual([
