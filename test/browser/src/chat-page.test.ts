@@ -89,13 +89,16 @@ describe.skipIf(CHROMIUM === undefined)('the chat page', () => {
     room.delta(0, 'You are welcome. One moment, I am');
     await page.getByText('One moment, I am').waitFor();
     await shoot(`chat-${theme}`);
+    await page.evaluate('document.querySelector(".log").scrollTo(0, 0)');
+    await page.getByRole('button', { name: 'Newest messages' }).waitFor();
+    await shoot(`chat-${theme}-long`);
     const back = await page.evaluate('getComputedStyle(document.body).backgroundColor');
     expect(back).toBe(theme === 'light' ? 'rgb(246, 247, 251)' : 'rgb(18, 21, 29)');
     expect(faults).toEqual([]);
   });
 
   it('fits a phone: nothing is wider than the screen', async () => {
-    await page.setViewportSize({ width: 360, height: 640 });
+    await page.setViewportSize({ width: 390, height: 844 });
     await open();
     talk();
     room.tell('input.required', {
@@ -107,7 +110,7 @@ describe.skipIf(CHROMIUM === undefined)('the chat page', () => {
     });
     await page.getByRole('button', { name: 'Yes, cancel' }).waitFor();
     await shoot('chat-phone');
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
   });
 
   it('says that it reconnects, keeps what is written meanwhile, and sends it once it is back', async () => {
@@ -232,6 +235,19 @@ describe.skipIf(CHROMIUM === undefined)('the chat page', () => {
       await expect.poll(() => chosen().getByText('4 bytes').count()).toBe(2);
       await page.getByRole('button', { name: 'Remove dropped.txt' }).click();
       await shoot('chat-attaching');
+      await page.route('**/v1/attachments/**', (route) => route.fulfill({ body: PICTURE, contentType: 'image/png' }));
+      const picture = { type: 'attachment', ref: 'att_7', name: 'pier.png', mime: 'image/png', size: 70 };
+      const contract = {
+        type: 'attachment',
+        ref: 'att_8',
+        name: 'contract.pdf',
+        mime: 'application/pdf',
+        size: 81_234,
+      };
+      room.message('user', 'These two', { parts: [contract] });
+      room.message('assistant', 'Thank you. Here is the pier:', { parts: [picture, contract] });
+      await page.getByRole('button', { name: 'Show pier.png' }).waitFor();
+      await shoot('chat-attachments');
       await field().fill('Look');
       await field().press('Enter');
       await expect.poll(() => sent()).toMatchObject([{ text: 'Look', uploads: [{ mime: 'image/png' }, {}] }]);

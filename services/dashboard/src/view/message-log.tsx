@@ -67,6 +67,14 @@ function useEnd(changes: readonly unknown[]) {
     element.addEventListener('scroll', look, { passive: true });
     return () => element.removeEventListener('scroll', look);
   }, []);
+  useEffect(() => {
+    const element = log.current;
+    if (element === null || !isAtEnd) return;
+    // pictures are loaded later than what was said
+    const observer = new ResizeObserver(() => element.scrollTo({ top: element.scrollHeight }));
+    for (const child of element.children) observer.observe(child);
+    return () => observer.disconnect();
+  }, [isAtEnd]);
   // what changes is what makes the log longer
   useLayoutEffect(() => {
     if (isAtEnd) log.current?.scrollTo({ top: log.current.scrollHeight });
