@@ -171,7 +171,7 @@ module.exports.options.exclude = { path: '^packages/core/' };
     fault: 'a request that needs a new field',
     gate: 'check:openapi',
     says: /POST \/v1\/inputs\/\{id\}\/answer request \/by: now required/,
-    files: { [INPUTS]: edited(INPUTS, 'text: MessageTextSchema', 'text: MessageTextSchema, by: z.string()') },
+    files: { [INPUTS]: edited(INPUTS, 'text: AnswerTextSchema', 'text: AnswerTextSchema, by: z.string()') },
   },
   {
     fault: 'a changeset without a text',

@@ -75,6 +75,7 @@ export {
   type InboundMessage,
 } from './intake/accept-message.ts';
 export { QueuedEstimate } from './intake/queued-estimate.ts';
+export { commandOf, TypedCommands } from './intake/typed-commands.ts';
 export { computeKey } from './keys/compute.ts';
 export { contextBelongs, contextKey, echoKey, echoTarget } from './keys/echo.ts';
 export { normalizeId, openclawKey, systemKey, threadKey } from './keys/openclaw.ts';
@@ -140,6 +141,8 @@ export type {
   ControlStore,
   OutboundRequest,
   OutboundResult,
+  TypedCommand,
+  TypedCommandResult,
 } from './ports/control.ts';
 export type {
   DecidedDelivery,

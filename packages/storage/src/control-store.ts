@@ -1,6 +1,7 @@
 import {
   type AccountId,
   AppError,
+  type BootId,
   type CancelResult,
   type ControlRequest,
   type ControlResult,
@@ -15,12 +16,15 @@ import {
   type SessionId,
   type TenantId,
   type TurnId,
+  type TypedCommand,
+  type TypedCommandResult,
 } from '@turnkeeper/core';
 import { call, json } from './columns.ts';
 import type { Database } from './database.ts';
 
 const CANCEL = call('cancel', 2);
 const CONTROL = call('control', 10);
+const TYPED = call('command', 19);
 const OUTBOUND = call('outbound', 13);
 const OUTBOUND_ATTACHED = call('outbound_attached', 14);
 const ERASE_STEP = call('erase_step', 4);
@@ -36,6 +40,19 @@ interface ControlRow {
   readonly session_id: SessionId | null;
   readonly ended: readonly EventId[];
   readonly at: Date;
+}
+
+interface TypedRow {
+  readonly result: TypedCommandResult['result'];
+  readonly ahead: number | null;
+  readonly ord: string | null;
+  readonly event_id: EventId | null;
+  readonly slot: number | null;
+  readonly lane_id: LaneId | null;
+  readonly seq: string | null;
+  readonly turn_id: TurnId | null;
+  readonly session_id: SessionId | null;
+  readonly ended: readonly EventId[] | null;
 }
 
 interface OutboundRow {
@@ -92,6 +109,18 @@ export class PostgresControlStore implements ControlStore {
     }
   }
 
+  async typed(nodeId: BootId, request: TypedCommand): Promise<TypedCommandResult> {
+    const { item, command, goesOn, newSessionId, noticeId, notices } = request;
+    const { slot, tenantId, agentId, laneId, sessionKey, dedupe } = item;
+    const [row] = await this.#database.query<TypedRow>(TYPED, [
+      ...[nodeId, slot, tenantId, agentId, laneId, sessionKey, ...dedupeOf(dedupe)],
+      ...[item.eventId, item.accountId, json(item.body), item.traceparent, command, goesOn, newSessionId, noticeId],
+      ...[json(notices.done), json(notices.idle)],
+    ]);
+    if (row === undefined) throw new AppError({ code: 'internal', message: 'command has no answer' });
+    return typedResult(row, tenantId);
+  }
+
   async sendOutbound(request: OutboundRequest): Promise<OutboundResult> {
     const { lane, sessionId, newSessionId, messageId, author, body, accountId, dedupe, uses = [] } = request;
     const role = author === 'system' ? 'notice' : 'assistant';
@@ -124,4 +153,17 @@ export class PostgresControlStore implements ControlStore {
 function dedupeOf(dedupe: ControlRequest['dedupe']): unknown[] {
   if (dedupe === null) return [null, null, null];
   return [dedupe.scope, dedupe.key, Buffer.from(dedupe.bodyHash)];
+}
+
+function typedResult(row: TypedRow, tenantId: TenantId): TypedCommandResult {
+  const { result, event_id: eventId, slot, lane_id: laneId, seq, ended } = row;
+  const position = row.ahead ?? 0;
+  if (result === 'accepted' && row.ord !== null) {
+    const { ord, turn_id: turnId, session_id: sessionId } = row;
+    return { result, position, ord, done: seq === null ? null : { seq, turnId, sessionId, ended: ended ?? [] } };
+  }
+  if (result === 'mismatch' && eventId !== null) return { result, eventId };
+  if (result === 'duplicate' && eventId !== null && slot !== null && laneId !== null)
+    return { result, eventId, lane: { slot, tenantId, laneId }, position };
+  throw new AppError({ code: 'internal', message: `command answered ${result} without its row` });
 }

@@ -17,6 +17,7 @@ import { jsonReader } from './http/json-body.ts';
 import { createInternalApp, createPublicApp } from './http/listener-apps.ts';
 import { RateGate } from './http/rate-gate.ts';
 import { IngressService } from './ingress-service.ts';
+import { buildCommands } from './intake/build-commands.ts';
 import { buildUploads } from './intake/build-uploads.ts';
 import { intakeMetrics } from './intake/intake-metrics.ts';
 import { Targets } from './intake/targets.ts';
@@ -64,10 +65,9 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     ...links,
     ...{ access, clientTokens, tickets, logger, readJson: server.readJson },
     acceptMessage,
-    queued,
-    waiters,
+    typedCommands: buildCommands(kit, { ...stores, ...told, acceptMessage }),
+    ...{ queued, waiters, clock },
     ...streams,
-    clock,
     tracer: kit.tracer,
     metrics: counts,
     rates: new RateGate(rateLimits, counts.rateLimited),

@@ -121,6 +121,42 @@ describe('a visitor', () => {
     expect((await fay.next(({ type }) => type === 'error')).data).toMatchObject({ code: 'nothing_to_stop' });
   });
 
+  test('stops what runs by typing /stop, is told truly what came of it, and by nobody else’s text', async () => {
+    using ida = await visit('ida', { agentId: 'held' });
+    ida.say('u_ida', 'm-1', '/stopped is no command');
+    const { runId } = await ida.answerTo('m-1');
+    await ida.next(({ type }) => type === 'turn.started');
+    ida.say('u_ida', 'm-2', '/stop');
+    const first = await ida.answerTo('m-2');
+    const isNotice = ({ type }: Frame) => type === 'notice.created';
+    expect((await ida.next(isNotice)).data).toEqual({ code: 'stopped', text: 'Stopped.' });
+    const stateOf = async (id: unknown) => (await cluster.api(`/v1/runs/${id}`)).json.status;
+    expect([await stateOf(runId), await stateOf(first['runId'])]).toEqual(['discarded', 'discarded']);
+    ida.say('u_ida', 'm-2', '/stop');
+    expect(await ida.next(({ type, duplicate }) => type === 'ack' && duplicate === true)).toMatchObject({
+      runId: first['runId'],
+    });
+    ida.say('u_ida', 'm-3', '/stop');
+    expect((await ida.next((frame) => isNotice(frame) && frame.data?.['code'] !== 'stopped')).data).toMatchObject({
+      code: 'nothing_to_stop',
+    });
+  });
+
+  test('begins afresh by typing /new, and what follows is said first', async () => {
+    using joe = await visit('joe');
+    joe.say('u_joe', 'm-1', 'before');
+    await joe.next(isReply);
+    joe.say('u_joe', 'm-2', '/new topic');
+    await joe.next((frame) => isReply(frame) && frame.data?.['text'] === 'topic');
+    const before = joe.frames.find((frame) => isReply(frame) && frame.data?.['text'] === 'before');
+    const after = joe.frames.find((frame) => isReply(frame) && frame.data?.['text'] === 'topic');
+    expect(after?.['sessionId']).not.toBe(before?.['sessionId']);
+    joe.say('u_joe', 'm-3', '/reset');
+    const notice = await joe.next(({ type }) => type === 'notice.created');
+    expect(notice.data).toMatchObject({ code: 'session_reset' });
+    expect([after?.['sessionId'], before?.['sessionId']]).not.toContain(notice['sessionId']);
+  });
+
   test('proves by what it saw that a reply was delivered', async () => {
     using gus = await visit('gus');
     gus.say('u_gus', 'm-1', 'are you there');

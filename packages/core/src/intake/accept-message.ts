@@ -123,7 +123,7 @@ export class AcceptMessage {
     const { tenant, onQuota } = message;
     const refused = message.refusal ?? this.#queueRefusal(tenant);
     if (refused !== null && onQuota === 'answer') throw quotaError(refused);
-    const item = this.#itemOf(message);
+    const item = this.itemOf(message);
     const answer = await this.#store(refused === null ? item : { ...item, refused: { code: refused } });
     if (answer.result !== 'lane_full') return this.#acceptance(item, answer, refused);
     if (onQuota === 'answer') throw quotaError('lane_full');
@@ -158,12 +158,8 @@ export class AcceptMessage {
     return { tenantId, ...this.#addresses.of(message.tenant, message.agent, placeOf(message).sessionKey) };
   }
 
-  /** Refuses new messages and stores those it has. */
-  close(deadlineMs: number): Promise<void> {
-    return this.#batcher.close(deadlineMs);
-  }
-
-  #itemOf(message: InboundMessage): AcceptItem {
+  /** What `accept` would store, with an id of its own each time. @throws AppError `malformed_key` */
+  itemOf(message: InboundMessage): AcceptItem {
     const { tenant, agent, account, kind, content, uses = [], idempotency, traceparent } = message;
     const { source, sessionKey } = placeOf(message);
     const { laneId, slot } = this.#addresses.of(tenant, agent, sessionKey);
@@ -183,6 +179,11 @@ export class AcceptMessage {
       traceparent,
       ...(uses.length > 0 && { uses }),
     };
+  }
+
+  /** Refuses new messages and stores those it has. */
+  close(deadlineMs: number): Promise<void> {
+    return this.#batcher.close(deadlineMs);
   }
 
   #queueRefusal({ tenantId, limits }: InboundMessage['tenant']): HttpErrorCode | null {

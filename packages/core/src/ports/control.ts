@@ -1,5 +1,15 @@
-import type { AccountId, AttachmentId, EventId, LaneRef, MessageId, SessionId, TenantId, TurnId } from '../ids.ts';
-import type { AcceptItem } from './intake.ts';
+import type {
+  AccountId,
+  AttachmentId,
+  BootId,
+  EventId,
+  LaneRef,
+  MessageId,
+  SessionId,
+  TenantId,
+  TurnId,
+} from '../ids.ts';
+import type { AcceptItem, AcceptResult } from './intake.ts';
 import type { ReplyBody } from './lane.ts';
 
 export type CancelResult =
@@ -91,6 +101,37 @@ export type OutboundResult =
   /** The first one of this key has been deleted since. */
   | { readonly result: 'gone' };
 
+/** A command that a person typed as a message. */
+export interface TypedCommand {
+  /** The message; its text is what follows the command. */
+  readonly item: AcceptItem;
+  readonly command: 'stop' | 'reset';
+  /** The text is said first in the fresh session. */
+  readonly goesOn: boolean;
+  readonly newSessionId: SessionId;
+  readonly noticeId: MessageId;
+  /** What is said where something was done, and where there was nothing to do. */
+  readonly notices: { readonly done: Notice; readonly idle: Notice };
+}
+
+export interface Notice {
+  readonly code: string;
+  readonly text: string;
+}
+
+export type TypedCommandResult =
+  | Exclude<AcceptResult, { readonly result: 'accepted' | 'lane_full' }>
+  | {
+      readonly result: 'accepted';
+      readonly position: number;
+      readonly ord: string;
+      /** What it did; null: an earlier try of this very call did it, and its answer was lost. */
+      readonly done: Pick<
+        Extract<ControlResult, { readonly result: 'done' }>,
+        'seq' | 'turnId' | 'sessionId' | 'ended'
+      > | null;
+    };
+
 /** What people do to a lane from outside. Every call is one transaction under the lane's lock (protocol `control`). */
 export interface ControlStore {
   /**
@@ -100,6 +141,8 @@ export interface ControlStore {
   cancelRun(tenantId: TenantId, eventId: EventId): Promise<CancelResult>;
   /** One command to one lane; a commit that came first stands. @throws StoreError */
   control(request: ControlRequest): Promise<ControlResult>;
+  /** Accepts a typed command and does it, in one transaction. Safe when repeated with the same ids. @throws StoreError */
+  typed(nodeId: BootId, request: TypedCommand): Promise<TypedCommandResult>;
   /** @throws StoreError */
   sendOutbound(request: OutboundRequest): Promise<OutboundResult>;
   /** Through which account the conversation was last spoken to; null: none. @throws StoreError */

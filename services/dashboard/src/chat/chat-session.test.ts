@@ -138,3 +138,20 @@ it('takes a socket that says nothing for dead', async () => {
   await vi.advanceTimersByTimeAsync(80_000);
   expect(sockets.length).toBeGreaterThan(1);
 });
+
+it('keeps nothing on its way that has ended unseen, as a typed command does, whichever is told first', async () => {
+  const { make, letIn, say } = scene();
+  const chat = make();
+  chat.start();
+  await letIn();
+  for (const text of ['/stop', '/new', 'stays']) chat.send(text);
+  const [stop, fresh, stays] = chat.state().outgoing.map(({ clientId }) => clientId);
+  const settled = (runId: string) => ({ type: 'run.settled', seq: 3, data: { runId, status: 'discarded' } });
+  say({ type: 'ack', clientId: stop, runId: 'run_1' });
+  expect(chat.state().outgoing).toHaveLength(3);
+  say(settled('run_1'));
+  say(settled('run_2'));
+  say({ type: 'ack', clientId: fresh, runId: 'run_2', duplicate: true });
+  say({ type: 'ack', clientId: stays, runId: 'run_3' });
+  expect(chat.state().outgoing).toMatchObject([{ text: 'stays', isAccepted: true }]);
+});

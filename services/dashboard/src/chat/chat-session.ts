@@ -36,6 +36,7 @@ export class ChatSession {
   readonly #listeners = new Set<() => void>();
   #room: string | null = null;
   #outbox: Outbox | null = null;
+  readonly #settled = new Set<string>();
   #state: ChatState;
   #seenSeq = 0;
 
@@ -113,16 +114,18 @@ export class ChatSession {
   }
 
   #take(frame: Frame): void {
-    if (frame.type === 'ack') this.#outbox?.accepted(String(frame['clientId']));
+    if (frame.type === 'ack') this.#outbox?.accepted(String(frame['clientId']), String(frame['runId']));
     else if (frame.type === 'nack') this.#refused(frame);
     else if (frame.type === 'error') this.#show({ alert: wordsFor((frame['data'] as { code: string }).code) });
     else if (frame.type !== 'pong') this.#event(frame as unknown as StreamEvent & { id?: string });
+    this.#outbox?.ended(this.#settled);
     this.#show({ ...this.#conversation.view, outgoing: this.#waiting() });
   }
 
   #event(event: StreamEvent & { readonly id?: string }): void {
     const shown = this.#conversation.add(event);
     if (shown !== null) this.#outbox?.remove(shown);
+    if (event.type === 'run.settled') this.#settled.add(event.data.runId);
     if (event.type === 'stream.replayed') this.#show({ isLoaded: true });
     if (event.type === 'run.settled' || event.type === 'message.created') this.#seenSeq = event.seq ?? this.#seenSeq;
     if (event.type === 'message.created' && event.data.role === 'assistant') this.#tellSeen();

@@ -7,6 +7,8 @@ export interface Outgoing {
   readonly at: string;
   /** The server has it. */
   readonly isAccepted: boolean;
+  /** Once it is accepted. */
+  readonly runId?: string;
   /** Why the server will not have it. */
   readonly fault?: string;
 }
@@ -43,12 +45,18 @@ export class Outbox {
     return outgoing;
   }
 
-  accepted(clientId: string): void {
-    this.#set(this.#waiting.map((one) => (one.clientId === clientId ? { ...one, isAccepted: true } : one)));
+  accepted(clientId: string, runId: string): void {
+    this.#set(this.#waiting.map((one) => (one.clientId === clientId ? { ...one, isAccepted: true, runId } : one)));
   }
 
   failed(clientId: string, fault: string): void {
     this.#set(this.#waiting.map((one) => (one.clientId === clientId ? { ...one, fault } : one)));
+  }
+
+  /** These have come to an end without being shown: commands, and what a command has dropped. */
+  ended(runIds: ReadonlySet<string>): void {
+    if (this.#waiting.some(({ runId = '' }) => runIds.has(runId)))
+      this.#set(this.#waiting.filter(({ runId = '' }) => !runIds.has(runId)));
   }
 
   /** It is in the conversation now, or is not to be sent. */

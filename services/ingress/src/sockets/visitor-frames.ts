@@ -8,9 +8,12 @@ import {
   type Clock,
   type ControlSignals,
   type ControlStore,
+  commandOf,
   digestId,
+  type EventKind,
   formatId,
   type Ids,
+  type InboundMessage,
   type InputId,
   type InputReads,
   type InputStore,
@@ -20,6 +23,7 @@ import {
   type SeenMarks,
   type SessionId,
   StoreError,
+  type TypedCommands,
 } from '@turnkeeper/core';
 import { CLOSE_CODES, type ClientFrame } from '@turnkeeper/protocol';
 import canonicalize from 'canonicalize';
@@ -36,6 +40,7 @@ import type { SocketLink } from './socket-link.ts';
 
 export interface VisitorFrameParts {
   readonly acceptMessage: Pick<AcceptMessage, 'accept' | 'laneOf'>;
+  readonly typedCommands: Pick<TypedCommands, 'give'>;
   readonly rates: Pick<RateGate, 'allows'>;
   readonly control: Pick<ControlStore, 'control'>;
   readonly inputs: Pick<InputStore, 'answer'> & InputReads;
@@ -132,22 +137,22 @@ export class VisitorFrames implements FrameHandler {
       const ids = { eventId: formatId('evt', acceptance.eventId), runId: formatId('run', acceptance.eventId) };
       const isNew = acceptance.status === 'accepted';
       this.#link.answer({ type: 'ack', clientId, ...ids, duplicate: !isNew });
-      const accepted = { ...ids, kind: 'message', clientId, position: acceptance.position };
+      const accepted = { ...ids, kind: acceptance.kind, clientId, position: acceptance.position };
       if (isNew) this.#link.say('event.accepted', accepted, subjectOf(room));
     } catch (error) {
       this.#link.answer({ type: 'nack', clientId, ...refusalOf(error) });
     }
   }
 
-  async #accept(room: Room, frame: FrameOf<'message'>): Promise<Acceptance> {
-    const { acceptMessage, clock, metrics } = this.#parts;
+  async #accept(room: Room, frame: FrameOf<'message'>): Promise<Acceptance & { readonly kind: EventKind }> {
+    const { acceptMessage, typedCommands, clock, metrics } = this.#parts;
     const { tenant, agent, account, sub, name } = this.#visitor;
     const startedMs = clock.monotonicMs();
     const { dedupeKey, event } = parseMessageFrame(frame, { tenant: tenant.name, sub, name });
     const { attachments, text } = event;
     const refs = (frame.uploads ?? []).map(({ id }) => id);
     const files = await filesOf(this.#visitor, refs, this.#parts);
-    const acceptance = await acceptMessage.accept({
+    const message: InboundMessage = {
       ...{ tenant, agent, account, kind: 'message', traceparent: null, onQuota: 'answer' },
       target: { source: room.source, sessionKey: room.sessionKey },
       content: { text, platformMessageId: frame.clientId, ...(refs.length > 0 && { attachments: files.attachments }) },
@@ -157,10 +162,13 @@ export class VisitorFrames implements FrameHandler {
         key: dedupeKey,
         bodyHash: hash('sha256', canonicalize({ text, attachments }) ?? '', 'buffer'),
       },
-    });
+    };
+    const command = refs.length === 0 ? commandOf(text) : null;
+    const acceptance = await (command === null ? acceptMessage.accept(message) : typedCommands.give(message, command));
+    const kind = command === null ? 'message' : 'command';
     const ms = clock.monotonicMs() - startedMs;
-    metrics.answered(acceptance, { door: 'socket', kind: 'message', platform: event.platform, ms });
-    return acceptance;
+    metrics.answered(acceptance, { door: 'socket', kind, platform: event.platform, ms });
+    return { ...acceptance, kind };
   }
 
   async #join(room: Room, after: StreamCursor | null | undefined): Promise<void> {

@@ -1,0 +1,107 @@
+import type { Ids } from '../clock.ts';
+import { AppError } from '../errors.ts';
+import type { BootId, LaneRef, MessageId, SessionId } from '../ids.ts';
+import type { ControlStore, TypedCommand, TypedCommandResult } from '../ports/control.ts';
+import type { ControlSignals, WakeUps } from '../ports/signals.ts';
+import { afterTrigger } from '../routing/text-commands.ts';
+import type { Acceptance, AcceptMessage, InboundMessage } from './accept-message.ts';
+
+/** What a person typed, where it is a command: `rest` is what follows the word. */
+export interface CommandText {
+  readonly command: TypedCommand['command'];
+  readonly rest: string;
+}
+
+const WORDS = { stop: ['/stop'], reset: ['/new', '/reset'] } as const;
+
+/** `/stop`, `/new [text]`, `/reset [text]`, in any case; null for all else, also for words that begin with a slash. */
+export function commandOf(text: string): CommandText | null {
+  for (const command of ['stop', 'reset'] as const) {
+    const rest = afterTrigger(text, true, WORDS[command]);
+    if (rest !== null) return { command, rest: command === 'stop' ? '' : rest };
+  }
+  return null;
+}
+
+const NOTICES = {
+  stop: {
+    done: { code: 'stopped', text: 'Stopped.' },
+    idle: { code: 'nothing_to_stop', text: 'There is nothing to stop.' },
+  },
+  reset: {
+    done: { code: 'session_reset', text: 'A new conversation begins.' },
+    idle: { code: 'session_reset', text: 'A new conversation begins.' },
+  },
+} as const;
+
+export interface TypedCommandsOptions {
+  /** This ingress. */
+  readonly nodeId: BootId;
+  readonly acceptMessage: Pick<AcceptMessage, 'itemOf'>;
+  readonly control: Pick<ControlStore, 'typed'>;
+  readonly signals: Pick<ControlSignals, 'stopTurn'>;
+  readonly wakeUps: WakeUps;
+  readonly partitionOf: (slot: number) => number;
+  readonly ids: Ids;
+  /** Tells the lane's owner, and those who watch it, what a command did. */
+  readonly announce: (controlled: Done & { readonly lane: LaneRef; readonly sessionKey: string }) => void;
+}
+
+type Done = NonNullable<Extract<TypedCommandResult, { readonly result: 'accepted' }>['done']>;
+
+/**
+ * Commands that people type as messages, for channels where people type. Accepted and done in one transaction, outside the
+ * group commit: whoever is answered can rely on it, and a crash leaves no command undone (protocol H19). What follows
+ * `/new` is a message, the first of the fresh session.
+ */
+export class TypedCommands {
+  readonly #options: TypedCommandsOptions;
+
+  constructor(options: TypedCommandsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves after the commit. `message` is the whole of it, as typed.
+   * @throws AppError `malformed_key`, `idempotency_mismatch`: nothing was done. StoreError: it may have been done, repeat
+   *   with the same idempotency key.
+   */
+  async give(message: InboundMessage, { command, rest }: CommandText): Promise<Acceptance> {
+    const { acceptMessage, control, nodeId, ids, partitionOf } = this.#options;
+    const { content } = message;
+    const item = acceptMessage.itemOf({
+      ...message,
+      kind: 'command',
+      content: { ...content, text: rest || content.text },
+    });
+    const result = await control.typed(nodeId, {
+      ...{ item, command, goesOn: rest !== '', notices: NOTICES[command] },
+      newSessionId: ids.next() as SessionId,
+      noticeId: ids.next() as MessageId,
+    });
+    if (result.result === 'mismatch') throw mismatch();
+    const isNew = result.result === 'accepted';
+    const { slot, tenantId, laneId, sessionKey } = item;
+    const lane = isNew ? { slot, tenantId, laneId } : result.lane;
+    if (isNew) this.#tell({ lane, sessionKey, ord: result.ord }, result.done);
+    return {
+      ...{ status: isNew ? 'accepted' : 'duplicate', eventId: isNew ? item.eventId : result.eventId, lane, sessionKey },
+      ...{ partition: partitionOf(lane.slot), position: result.position, refused: null },
+    };
+  }
+
+  #tell(about: { readonly lane: LaneRef; readonly sessionKey: string; readonly ord: string }, done: Done | null): void {
+    const { signals, wakeUps, partitionOf, announce } = this.#options;
+    const { lane, sessionKey, ord } = about;
+    if (done !== null && done.turnId !== null) signals.stopTurn(lane.tenantId, done.turnId);
+    if (done !== null) announce({ ...done, lane, sessionKey });
+    wakeUps.wake(partitionOf(lane.slot), [{ lane, ord }]);
+  }
+}
+
+function mismatch(): AppError {
+  return new AppError({
+    code: 'idempotency_mismatch',
+    message: 'the id of this message was used before with another text; use a new one for a new message',
+  });
+}
