@@ -6,7 +6,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import type { Principal } from '../http/access.ts';
 import { SocketLink } from './socket-link.ts';
 
-export interface Frame {
+interface Frame {
   readonly type: string;
   readonly [name: string]: unknown;
 }
