@@ -162,7 +162,17 @@ export type {
   Question,
   ResolvedInput,
 } from './ports/inputs.ts';
-export type { AcceptItem, AcceptResult, EventBody, IntakeStore, ParkedEvent, ParkedEvents, QueuedCount, Source } from './ports/intake.ts';
+export type {
+  AcceptItem,
+  AcceptResult,
+  EventBody,
+  IntakeStore,
+  ParkedEvent,
+  ParkedEvents,
+  QueuedCount,
+  Source,
+} from './ports/intake.ts';
+export type { AuditRecord, EndedTurnRecord, JournalFilter, JournalReads } from './ports/journal.ts';
 export type {
   ClaimedEvent,
   ClaimedTurn,
@@ -286,6 +296,7 @@ export {
   TURN_REASON,
   TURN_STATE,
   type TurnReason,
+  type TurnStatus,
   WORKER_STATE,
   type WorkerStatus,
 } from './states.ts';

@@ -103,6 +103,7 @@ export {
   SessionKeySchema,
 } from './http/fields.ts';
 export { type InputAnswer, InputAnswerRequestSchema } from './http/inputs.ts';
+export { type AuditEntry, type EndedTurn, JournalQuerySchema } from './http/journal.ts';
 export { type LimitsAnswer, LimitsAnswerSchema } from './http/limits.ts';
 export {
   BODY_BYTES_MAX,

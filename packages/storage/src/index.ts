@@ -16,6 +16,7 @@ export { migrate, SCHEMA_RANGE } from './migrate.ts';
 export { PostgresOwnershipStore } from './ownership-store.ts';
 export { ClusterStore } from './read/cluster-store.ts';
 export { DeliveryReadStore } from './read/delivery-reads.ts';
+export { JournalStore } from './read/journal-store.ts';
 export { ParkedEventStore } from './read/parked-events.ts';
 export { RunStore } from './read/run-store.ts';
 export { SessionStore } from './read/session-store.ts';

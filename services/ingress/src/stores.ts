@@ -43,6 +43,7 @@ export function openStores(config: IngressConfig, kit: Kit) {
       keys: new storage.KeyStore({ ...operators, pepper: config.keyPepper }),
       configs: new storage.TenantConfigStore(operators),
       cluster,
+      journal: new storage.JournalStore(databases.admin),
       parked: new storage.ParkedEventStore({ database: databases.admin, ids }),
     },
     slots: new SlotMap(ownership),

@@ -50,7 +50,7 @@ const whole = (name: string) => ({
   accounts: [{ name: 'deploys', agent: 'main', ...HOOK }],
 });
 
-const PATHS = ['tenants', 'agents', 'accounts', 'keys', 'workers', 'partitions', 'lanes', 'events'];
+const PATHS = ['tenants', 'agents', 'accounts', 'keys', 'workers', 'partitions', 'lanes', 'events', 'turns', 'audit'];
 
 const COUNTS = {
   name: 'config_counts',
@@ -331,6 +331,10 @@ describe('POST /admin/v1/events/{id}/replay', () => {
     expect(rows[0]).toEqual(rows[1]);
     const audit = await asOwner("select actor, subject from tk.audit where action = 'event.replayed'", []);
     expect(audit).toEqual([{ actor: expect.stringMatching(/^operator:/), subject: `event:${accepted.eventId}` }]);
+    const told = await cluster.admin('/admin/v1/audit?tenant=test&limit=1');
+    expect(told.json).toMatchObject({ data: [{ tenant: 'test', action: 'event.replayed' }], hasMore: true });
+    const next = await cluster.admin(`/admin/v1/audit?tenant=test&limit=200&cursor=${told.json.nextCursor}`);
+    expect(next.json.data.every(({ id }: { id: string }) => id !== told.json.data[0].id)).toBe(true);
   });
 
   test('refuses what was not parked, and what is not there', async () => {

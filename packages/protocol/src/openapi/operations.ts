@@ -3,6 +3,7 @@ import type { HttpErrorCode } from '@turnkeeper/core';
 import * as configuration from '../http/configuration.ts';
 import { NoQuerySchema, PageQuerySchema } from '../http/fields.ts';
 import * as inputs from '../http/inputs.ts';
+import * as journal from '../http/journal.ts';
 import { LimitsAnswerSchema } from '../http/limits.ts';
 import * as messages from '../http/messages.ts';
 import * as operations from '../http/operations.ts';
@@ -94,6 +95,8 @@ const CLUSTER: readonly Operation[] = (
     ['partitions', 'Partitions', operations.PartitionListQuerySchema, operations.PartitionListSchema],
     ['lanes', 'Lanes', operations.LaneListQuerySchema, operations.LaneListSchema],
     ['events', 'Events', operations.EventListQuerySchema, operations.EventListSchema],
+    ['turns', 'Turns', journal.JournalQuerySchema, journal.EndedTurnListSchema],
+    ['audit', 'Audit', journal.JournalQuerySchema, journal.AuditListSchema],
   ] as const
 ).map(([name, capital, query, answer]) => ({
   method: 'get',

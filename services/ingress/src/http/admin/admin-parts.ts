@@ -3,11 +3,13 @@ import {
   type Actor,
   AppError,
   type ClusterReads,
+  type JournalReads,
   type KeyWrites,
   type OperatorWrites,
   type ParkedEvents,
   type RunReads,
   type TenantConfigs,
+  type TenantId,
   type TenantRow,
   type TenantWrites,
 } from '@turnkeeper/core';
@@ -28,6 +30,7 @@ export interface AdminParts {
   readonly keys: KeyWrites;
   readonly cluster: ClusterReads;
   readonly parked: ParkedEvents;
+  readonly journal: JournalReads;
   readonly tenants: Pick<TenantConfigs, 'get'>;
   readonly runs: Pick<RunReads, 'get'>;
   readonly acceptMessage: Pick<AcceptMessage, 'replay'>;
@@ -36,6 +39,15 @@ export interface AdminParts {
 /** For the audit trail. */
 export async function actorOf(request: FastifyRequest, { access }: AdminParts): Promise<Actor> {
   return `operator:${(await access.operator(request)).keyId}`;
+}
+
+/** @throws AppError `not_found` for a tenant that is not there */
+export async function tenantIdOf(
+  reference: string | undefined,
+  { operator }: AdminParts,
+): Promise<TenantId | undefined> {
+  if (reference === undefined) return undefined;
+  return found(await operator.getTenant(reference), 'not_found', 'tenant').tenantId;
 }
 
 const InTenant = { tenant: ReferenceSchema.optional() };

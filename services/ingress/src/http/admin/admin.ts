@@ -3,6 +3,7 @@ import { registerAdminAccounts } from './accounts.ts';
 import type { AdminParts } from './admin-parts.ts';
 import { registerAdminAgents } from './agents.ts';
 import { registerCluster } from './cluster.ts';
+import { registerJournal } from './journal.ts';
 import { registerAdminKeys } from './keys.ts';
 import { registerReplays } from './replays.ts';
 import { registerTenants } from './tenants.ts';
@@ -19,6 +20,7 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts): void {
     registerAdminKeys(scope, parts);
     registerCluster(scope, parts);
     registerReplays(scope, parts);
+    registerJournal(scope, parts);
     done();
   });
 }

@@ -4,7 +4,6 @@ import {
   formatId,
   type LaneRecord,
   type PartitionRecord,
-  type TenantId,
   type WorkerRecord,
 } from '@turnkeeper/core';
 import {
@@ -19,9 +18,9 @@ import {
   WorkerListQuerySchema,
 } from '@turnkeeper/protocol';
 import type { FastifyInstance } from 'fastify';
-import { found, pageAnswer } from '../pages.ts';
+import { pageAnswer } from '../pages.ts';
 import { parseQuery } from '../requests.ts';
-import type { AdminParts } from './admin-parts.ts';
+import { type AdminParts, tenantIdOf } from './admin-parts.ts';
 
 /** `/admin/v1/{workers,partitions,lanes,events}`: the cluster as its rows say it is. */
 export function registerCluster(app: FastifyInstance, parts: AdminParts): void {
@@ -45,11 +44,6 @@ export function registerCluster(app: FastifyInstance, parts: AdminParts): void {
     const tenantId = await tenantIdOf(tenant, parts);
     return pageAnswer(await cluster.events({ limit, tenantId, ...filter }), eventAnswer);
   });
-}
-
-async function tenantIdOf(reference: string | undefined, { operator }: AdminParts): Promise<TenantId | undefined> {
-  if (reference === undefined) return undefined;
-  return found(await operator.getTenant(reference), 'not_found', 'tenant').tenantId;
 }
 
 function workerAnswer(row: WorkerRecord): Worker {
