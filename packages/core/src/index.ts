@@ -167,8 +167,6 @@ export type {
   AcceptResult,
   EventBody,
   IntakeStore,
-  ParkedEvent,
-  ParkedEvents,
   QueuedCount,
   Source,
 } from './ports/intake.ts';
@@ -190,6 +188,7 @@ export type {
   StepAppend,
 } from './ports/lane.ts';
 export type { OwnershipStore, PartitionRow, WorkerRow } from './ports/ownership.ts';
+export type { ParkedEvent, ParkedEvents } from './ports/parked-events.ts';
 export type { RateAnswer, RateLimit, RateLimits } from './ports/rates.ts';
 export type {
   ClusterReads,

@@ -4,7 +4,8 @@ import { AppError, assertNever, type HttpErrorCode, type StoreError } from '../e
 import { type AttachmentId, type BootId, type EventId, formatId, type LaneRef, parseId } from '../ids.ts';
 import { computeKey } from '../keys/compute.ts';
 import type { AccountConfig, AgentConfig, TenantConfig } from '../ports/configs.ts';
-import type { AcceptItem, AcceptResult, EventBody, IntakeStore, ParkedEvent, Source } from '../ports/intake.ts';
+import type { AcceptItem, AcceptResult, EventBody, IntakeStore, Source } from '../ports/intake.ts';
+import type { ParkedEvent } from '../ports/parked-events.ts';
 import type { CrashPoints } from '../ports/runtime.ts';
 import type { LiveStream, WakeUp, WakeUps } from '../ports/signals.ts';
 import type { EventKind } from '../states.ts';

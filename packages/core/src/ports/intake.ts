@@ -1,6 +1,5 @@
 import type { AccountId, AgentId, AttachmentId, BootId, EventId, LaneRef, TenantId } from '../ids.ts';
 import type { EventKind } from '../states.ts';
-import type { Actor } from './config-writes.ts';
 
 /** Where an event came from. Immutable once stored. Components are raw: escaping belongs to the key policies. */
 export interface Source {
@@ -49,23 +48,6 @@ export interface AcceptItem extends LaneRef {
   readonly refused?: { readonly code: string };
   /** Files that the body names: they are kept as long as the event. */
   readonly uses?: readonly AttachmentId[];
-}
-
-/** An event that was set aside after it had failed too often: nothing of it is lost. */
-export interface ParkedEvent extends LaneRef {
-  readonly eventId: EventId;
-  readonly agentId: AgentId;
-  readonly sessionKey: string;
-  readonly kind: EventKind;
-  readonly accountId: AccountId | null;
-  readonly body: EventBody;
-}
-
-export interface ParkedEvents {
-  /** Null: there is no such event. @throws StoreError */
-  find(eventId: EventId): Promise<ParkedEvent | 'not_parked' | null>;
-  /** One row of the audit trail. @throws StoreError */
-  noteReplay(replay: { readonly parked: ParkedEvent; readonly eventId: EventId; readonly actor: Actor }): Promise<void>;
 }
 
 export type AcceptResult =

@@ -1,0 +1,21 @@
+import type { AccountId, AgentId, EventId, LaneRef } from '../ids.ts';
+import type { EventKind } from '../states.ts';
+import type { Actor } from './config-writes.ts';
+import type { EventBody } from './intake.ts';
+
+/** An event that was set aside after it had failed too often: nothing of it is lost. */
+export interface ParkedEvent extends LaneRef {
+  readonly eventId: EventId;
+  readonly agentId: AgentId;
+  readonly sessionKey: string;
+  readonly kind: EventKind;
+  readonly accountId: AccountId | null;
+  readonly body: EventBody;
+}
+
+export interface ParkedEvents {
+  /** Null: there is no such event. @throws StoreError */
+  find(eventId: EventId): Promise<ParkedEvent | 'not_parked' | null>;
+  /** One row of the audit trail. @throws StoreError */
+  noteReplay(replay: { readonly parked: ParkedEvent; readonly eventId: EventId; readonly actor: Actor }): Promise<void>;
+}
