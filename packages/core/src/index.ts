@@ -252,6 +252,7 @@ export type {
 export type { TicketUses } from './ports/tickets.ts';
 export { noTracer, type Span, type Traceparent, type Tracer, traced } from './ports/tracing.ts';
 export type { TranscriptEntry, TranscriptRequest, TranscriptStore } from './ports/transcripts.ts';
+export type { UsageCounting, UsageFilter, UsageReads, UsageRecord } from './ports/usage.ts';
 export { DatabaseHealth } from './recovery/database-health.ts';
 export { decideInterrupted } from './recovery/interrupted.ts';
 export { Leadership } from './recovery/leadership.ts';

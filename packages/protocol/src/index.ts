@@ -165,6 +165,7 @@ export {
   SessionResetSchema,
   SessionSchema,
 } from './http/sessions.ts';
+export { type Usage, UsageQuerySchema, UsageSchema } from './http/usage.ts';
 export {
   type Activation,
   readActivation,

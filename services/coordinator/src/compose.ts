@@ -9,6 +9,7 @@ import {
   PostgresRepairStore,
   PostgresSessionAging,
   PostgresTenantErasure,
+  PostgresUsageCounting,
 } from '@turnkeeper/storage';
 import type { CoordinatorConfig } from './config.ts';
 import { CoordinatorService } from './coordinator-service.ts';
@@ -50,6 +51,7 @@ export async function compose(config: CoordinatorConfig, kit: Kit): Promise<Serv
     inputs: new PostgresInputStore(databases.sweeps),
     aging: new PostgresSessionAging(databases.sweeps),
     erasure: new PostgresTenantErasure(databases.sweeps),
+    counting: new PostgresUsageCounting(databases.sweeps),
     ownership: new PostgresOwnershipStore(databases.sweeps),
     health,
     signals: new NatsControlSignals(bus),

@@ -509,6 +509,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/usage": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What the tenant used, by day and agent, newest day first
+         * @description Needs the scope `usage:read`.
+         */
+        readonly get: operations["listUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/client-tokens": {
         readonly parameters: {
             readonly query?: never;
@@ -2221,6 +2241,46 @@ export interface operations {
                         readonly use: {
                             readonly queuedPerTenant: number;
                         };
+                    };
+                };
+            };
+        };
+    };
+    readonly listUsage: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: string;
+                readonly cursor?: string;
+                readonly from?: string;
+                readonly to?: string;
+                readonly agentId?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly {
+                            /** Format: date */
+                            readonly day: string;
+                            readonly agentId: string;
+                            readonly agent?: string;
+                            readonly turns: number;
+                            readonly events: number;
+                            readonly deliveries: number;
+                            readonly tokensIn: number;
+                            readonly tokensOut: number;
+                        }[];
+                        readonly nextCursor: string | null;
+                        readonly hasMore: boolean;
                     };
                 };
             };

@@ -9,6 +9,7 @@ import * as messages from '../http/messages.ts';
 import * as operations from '../http/operations.ts';
 import * as runs from '../http/runs.ts';
 import * as sessions from '../http/sessions.ts';
+import { UsageListSchema, UsageQuerySchema } from '../http/usage.ts';
 import { RunStreamQuerySchema, StreamQuerySchema, TenantStreamQuerySchema } from '../stream.ts';
 import { ATTACHMENTS } from './attachments.ts';
 import { CHAT_COMPLETIONS } from './chat-completions.ts';
@@ -336,6 +337,17 @@ const CONTROL: readonly Operation[] = [
   },
 ];
 
+const USAGE: Operation = {
+  method: 'get',
+  path: '/v1/usage',
+  id: 'listUsage',
+  summary: 'What the tenant used, by day and agent, newest day first',
+  door: 'usage:read',
+  query: UsageQuerySchema,
+  answers: { 200: UsageListSchema },
+  errors: ['agent_not_found'],
+};
+
 const LIMITS: Operation = {
   method: 'get',
   path: '/v1/limits',
@@ -387,6 +399,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...CONTROL,
   ...DELIVERIES,
   LIMITS,
+  USAGE,
   ...VISITORS,
   ...ATTACHMENTS,
   ...CHAT_COMPLETIONS,

@@ -25,6 +25,10 @@ export const int2 = column<number>('int2');
 export const int4 = column<number>('int4');
 /** As text: 64 bits do not fit a number. */
 export const int8 = column<string>('int8');
+/** A day; read as text by whoever reads it. */
+export const date = column<Date>('date');
+/** As text: a number may not hold it. */
+export const numeric = column<string>('numeric');
 export const bool = column<boolean>('bool');
 export const bytes = column<Uint8Array>('bytea');
 export const time = column<Date>('timestamptz');

@@ -4,11 +4,13 @@ import {
   bool,
   bytes,
   type Column,
+  date,
   int2,
   int4,
   int8,
   int8s,
   json,
+  numeric,
   orDefault,
   orNull,
   type TableOf,
@@ -239,6 +241,14 @@ const inputs = {
   call: orNull(json<{ readonly id: string; readonly name: string }>()),
 };
 
+const usage = {
+  tenant_id: uuid,
+  day: date,
+  agent_id: uuid,
+  measure: text,
+  amount: orDefault(numeric),
+};
+
 const audit = {
   tenant_id: uuid,
   id: uuid,
@@ -289,6 +299,7 @@ export const TABLES = {
   'tk.messages': messages,
   'tk.turns': turns,
   'tk.inputs': inputs,
+  'tk.usage': usage,
   'tk.audit': audit,
   'tk.workers': workers,
   'tk.partitions': partitions,

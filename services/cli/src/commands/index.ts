@@ -23,6 +23,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   tail: async () => (await import('./tail.ts')).registerTail,
   tenants: async () => (await import('./tenants.ts')).registerTenants,
   up: async () => (await import('./up.ts')).registerUp,
+  usage: async () => (await import('./usage.ts')).registerUsage,
   verify: async () => (await import('./verify.ts')).registerVerify,
   workers: async () => (await import('./workers.ts')).registerWorkers,
 };

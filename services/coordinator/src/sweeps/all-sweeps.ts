@@ -10,6 +10,7 @@ import type {
   SessionAging,
   TenantErasure,
   Tracer,
+  UsageCounting,
   WakeUps,
 } from '@turnkeeper/core';
 import { OwnerlessPartitions } from '@turnkeeper/core';
@@ -25,12 +26,14 @@ import { sessionLifecycle } from './session-lifecycle.ts';
 import type { SweepGroup } from './sweep.ts';
 import { tenantErasure } from './tenant-erasure.ts';
 import { tenantLoad } from './tenant-load.ts';
+import { usage } from './usage.ts';
 
 export interface AllSweepsOptions {
   readonly repair: RepairStore;
   readonly inputs: Pick<InputStore, 'expire'>;
   readonly aging: SessionAging;
   readonly erasure: TenantErasure;
+  readonly counting: UsageCounting;
   readonly ownership: Pick<OwnershipStore, 'slotMap' | 'view'>;
   readonly health: DatabaseHealth;
   readonly signals: Pick<ControlSignals, 'sayGoodbye'>;
@@ -79,6 +82,7 @@ export function allSweeps(options: AllSweepsOptions): SweepGroup[] {
     },
     { everyMs: 2_000, sweeps: [tenantLoad(options)] },
     { everyMs: 5_000, sweeps: [tenantErasure(options)] },
+    { everyMs: 15_000, sweeps: [usage(options)] },
     { everyMs: 60_000, sweeps: [sessionLifecycle(options), retention(options)] },
   ];
 }

@@ -27,6 +27,7 @@ import { registerSessions, type SessionParts } from './sessions.ts';
 import { registerSocket, type SocketParts } from './socket.ts';
 import { registerTenantEvents, type TenantEventParts } from './tenant-events.ts';
 import { registerUploads, type UploadParts } from './uploads.ts';
+import { registerUsage, type UsageParts } from './usage.ts';
 
 /** What customers and platforms reach: `/v1` and `/hooks`. */
 export function createPublicApp(
@@ -48,6 +49,7 @@ export function createPublicApp(
     SocketParts &
     LimitParts &
     DeliveryParts &
+    UsageParts &
     ChatPageParts &
     UploadParts &
     AttachmentParts,
@@ -71,6 +73,7 @@ export function createPublicApp(
   registerInputs(app, parts);
   registerLimits(app, parts);
   registerDeliveries(app, parts);
+  registerUsage(app, parts);
   registerUploads(app, parts);
   registerAttachments(app, parts);
   registerSessionEvents(app, parts);
