@@ -17,6 +17,7 @@ import { DELIVERIES } from './deliveries.ts';
 import type { Operation } from './operation.ts';
 import { REPLAYS } from './replays.ts';
 import { changed, RESOURCES, resourceOperations } from './resources.ts';
+import { USAGE } from './usage.ts';
 import { VISITORS } from './visitors.ts';
 
 const { TenantSchema } = configuration;
@@ -337,27 +338,6 @@ const CONTROL: readonly Operation[] = [
   },
 ];
 
-const USAGE: Operation = {
-  method: 'get',
-  path: '/v1/usage',
-  id: 'listUsage',
-  summary: 'What the tenant used, by day and agent, newest day first',
-  door: 'usage:read',
-  query: UsageQuerySchema,
-  answers: { 200: UsageListSchema },
-  errors: ['agent_not_found'],
-};
-
-const LIMITS: Operation = {
-  method: 'get',
-  path: '/v1/limits',
-  id: 'getLimits',
-  summary: 'Read the limits of the tenant, and what it has of them',
-  door: 'usage:read',
-  query: NoQuerySchema,
-  answers: { 200: LimitsAnswerSchema },
-};
-
 const HEALTH: readonly Operation[] = [
   {
     method: 'get',
@@ -398,8 +378,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...MESSAGES,
   ...CONTROL,
   ...DELIVERIES,
-  LIMITS,
-  USAGE,
+  ...USAGE,
   ...VISITORS,
   ...ATTACHMENTS,
   ...CHAT_COMPLETIONS,
