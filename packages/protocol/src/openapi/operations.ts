@@ -9,7 +9,6 @@ import * as messages from '../http/messages.ts';
 import * as operations from '../http/operations.ts';
 import * as runs from '../http/runs.ts';
 import * as sessions from '../http/sessions.ts';
-import { UsageListSchema, UsageQuerySchema } from '../http/usage.ts';
 import { RunStreamQuerySchema, StreamQuerySchema, TenantStreamQuerySchema } from '../stream.ts';
 import { ATTACHMENTS } from './attachments.ts';
 import { CHAT_COMPLETIONS } from './chat-completions.ts';
