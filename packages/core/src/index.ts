@@ -228,6 +228,7 @@ export type {
 } from './ports/repair.ts';
 export type { Counter, CrashPoints, Gauge, Histogram, LogFields, Logger } from './ports/runtime.ts';
 export type { KeyWrap } from './ports/sealing.ts';
+export type { SearchFilter, SearchHit, SearchReads } from './ports/search.ts';
 export type {
   ControlSignals,
   LaneLocks,
@@ -271,6 +272,7 @@ export { LIFECYCLE_LIMITS, mayArchive, nextStatus, touchSession } from './routin
 export { chooseResetPolicy, decideReset } from './routing/reset-policy.ts';
 export { decideRoute } from './routing/route.ts';
 export { afterTrigger } from './routing/text-commands.ts';
+export { searchTerms } from './search/terms.ts';
 export type { AgentCall, AgentReply, AgentRuntime } from './session/agent.ts';
 export { combineWakeUps } from './session/combine-wake-ups.ts';
 export { TurnKeeper } from './session/keep-turns.ts';

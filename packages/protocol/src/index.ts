@@ -147,6 +147,7 @@ export {
   type Timeline,
   TimelineSchema,
 } from './http/runs.ts';
+export { type SearchAnswer, SearchQuerySchema } from './http/search.ts';
 export {
   HISTORY_LIMIT_DEFAULT,
   type HistoryMessage,

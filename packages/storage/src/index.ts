@@ -21,6 +21,7 @@ export { ParkedEventStore } from './read/parked-events.ts';
 export { RunStore } from './read/run-store.ts';
 export { SessionStore } from './read/session-store.ts';
 export { TimelineStore } from './read/timeline-store.ts';
+export { SearchStore } from './read/search-store.ts';
 export { UsageStore } from './read/usage-store.ts';
 export { PostgresRepairStore } from './repair-store.ts';
 export { Sealing } from './seal/sealing.ts';

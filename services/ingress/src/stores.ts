@@ -35,6 +35,7 @@ export function openStores(config: IngressConfig, kit: Kit) {
     ticketUses: new storage.TicketStore(databases.api),
     timelines: new storage.TimelineStore(databases.api),
     sessions: new storage.SessionStore(databases.api),
+    search: new storage.SearchStore(databases.api),
     usage: new storage.UsageStore(databases.api),
     streamReads: new storage.StreamStore(databases.streams),
     configs: new storage.TenantConfigStore({ database: databases.api, sealing, ids }),

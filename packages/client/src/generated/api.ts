@@ -489,6 +489,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/search": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Messages that hold all words and phrases of q, newest first
+         * @description Needs the scope `search:read`.
+         */
+        readonly get: operations["search"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/limits": {
         readonly parameters: {
             readonly query?: never;
@@ -2210,6 +2230,48 @@ export interface operations {
                         readonly createdAt: string;
                         /** Format: date-time */
                         readonly updatedAt: string;
+                    };
+                };
+            };
+        };
+    };
+    readonly search: {
+        readonly parameters: {
+            readonly query: {
+                readonly q: string;
+                readonly limit?: string;
+                readonly cursor?: string;
+                readonly session?: string;
+                readonly sessionKey?: string;
+                readonly agentId?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly {
+                            readonly messageId: string;
+                            readonly sessionKey: string;
+                            readonly sessionId: string;
+                            readonly agentId: string;
+                            /** @enum {string} */
+                            readonly role: "user" | "assistant" | "notice";
+                            readonly seq: number;
+                            readonly snippet: string;
+                            /** Format: date-time */
+                            readonly createdAt: string;
+                        }[];
+                        readonly nextCursor: string | null;
+                        readonly hasMore: boolean;
                     };
                 };
             };

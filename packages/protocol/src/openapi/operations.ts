@@ -16,6 +16,7 @@ import { DELIVERIES } from './deliveries.ts';
 import type { Operation } from './operation.ts';
 import { REPLAYS } from './replays.ts';
 import { changed, RESOURCES, resourceOperations } from './resources.ts';
+import { SEARCH } from './search.ts';
 import { USAGE } from './usage.ts';
 import { VISITORS } from './visitors.ts';
 
@@ -377,6 +378,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...MESSAGES,
   ...CONTROL,
   ...DELIVERIES,
+  SEARCH,
   ...USAGE,
   ...VISITORS,
   ...ATTACHMENTS,

@@ -1,6 +1,5 @@
 import {
   type AccountId,
-  type AgentId,
   AppError,
   type DecidedDelivery,
   type DeliveryControl,
@@ -12,7 +11,6 @@ import {
   type Ids,
   type MessageId,
   parseId,
-  type SessionRecord,
   type TenantId,
 } from '@turnkeeper/core';
 import {
@@ -28,7 +26,7 @@ import type { Targets } from '../intake/targets.ts';
 import type { DecidedSend } from '../runs/announce-delivery.ts';
 import { found, pageAnswer } from './pages.ts';
 import { parseBody, parseQuery } from './requests.ts';
-import { agentIdOf, namedSession, type SessionParts } from './sessions.ts';
+import { agentIdOf, filteredSession, type SessionParts } from './sessions.ts';
 
 export interface DeliveryParts extends SessionParts {
   readonly targets: Pick<Targets, 'agent' | 'account'>;
@@ -71,7 +69,7 @@ async function listDeliveries(request: FastifyRequest, parts: DeliveryParts) {
   const query = parseQuery(DeliveryListQuerySchema, request.query);
   const { limit = LIST_LIMIT_DEFAULT, cursor, status, agentId, accountId, runId } = query;
   const agent = await agentIdOf(tenantId, agentId, parts.targets);
-  const session = await sessionOf(tenantId, { ...query, agentId: agent }, parts);
+  const session = await filteredSession(tenantId, { ...query, agentId: agent }, parts.sessions);
   const run = runId === undefined ? undefined : parseId<EventId>(runId, 'run', 'evt');
   // what is no id is one that never was
   if (run === null) return pageAnswer({ rows: [], nextCursor: null }, deliveryAnswer);
@@ -82,29 +80,6 @@ async function listDeliveries(request: FastifyRequest, parts: DeliveryParts) {
     ...(query.session?.startsWith('ses_') && { sessionId: session?.sessionId ?? undefined }),
   });
   return pageAnswer(page, deliveryAnswer);
-}
-
-async function sessionOf(
-  tenantId: TenantId,
-  {
-    session,
-    sessionKey,
-    agentId,
-  }: Omit<z.output<typeof DeliveryListQuerySchema>, 'agentId'> & {
-    readonly agentId: AgentId | undefined;
-  },
-  { sessions }: DeliveryParts,
-): Promise<SessionRecord | undefined> {
-  if (session !== undefined && sessionKey !== undefined) {
-    throw new AppError({
-      code: 'multiple_selectors',
-      message: 'give either session or sessionKey, not both',
-      fields: [{ pointer: '/sessionKey', code: 'multiple_selectors' }],
-    });
-  }
-  if (session === undefined && sessionKey === undefined) return undefined;
-  const selector = session ?? `~${Buffer.from(sessionKey ?? '').toString('base64url')}`;
-  return namedSession(tenantId, { selector, agentId }, sessions);
 }
 
 async function accountIdOf(

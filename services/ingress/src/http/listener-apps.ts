@@ -20,6 +20,7 @@ import { type MessageParts, registerMessages } from './messages.ts';
 import { type ModelParts, registerModels } from './models.ts';
 import { type OutboundParts, registerOutbound } from './outbound.ts';
 import { type RunParts, registerRuns } from './runs.ts';
+import { registerSearch, type SearchParts } from './search.ts';
 import { createHttpServer, type HttpServerParts } from './server.ts';
 import { registerSessionControl, type SessionControlParts } from './session-control.ts';
 import { registerSessionEvents, type SessionEventParts } from './session-events.ts';
@@ -50,6 +51,7 @@ export function createPublicApp(
     LimitParts &
     DeliveryParts &
     UsageParts &
+    SearchParts &
     ChatPageParts &
     UploadParts &
     AttachmentParts,
@@ -74,6 +76,7 @@ export function createPublicApp(
   registerLimits(app, parts);
   registerDeliveries(app, parts);
   registerUsage(app, parts);
+  registerSearch(app, parts);
   registerUploads(app, parts);
   registerAttachments(app, parts);
   registerSessionEvents(app, parts);

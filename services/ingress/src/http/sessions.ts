@@ -111,6 +111,29 @@ export async function namedSession(
   return session;
 }
 
+/** The conversation that a list is narrowed to; undefined: none. @throws as `namedSession`, and `multiple_selectors` */
+export async function filteredSession(
+  tenantId: TenantId,
+  named: {
+    readonly session?: string | undefined;
+    readonly sessionKey?: string | undefined;
+    readonly agentId: AgentId | undefined;
+  },
+  sessions: SessionReads,
+): Promise<SessionRecord | undefined> {
+  const { session, sessionKey, agentId } = named;
+  if (session === undefined && sessionKey === undefined) return undefined;
+  if (session !== undefined && sessionKey !== undefined) {
+    throw new AppError({
+      code: 'multiple_selectors',
+      message: 'give either session or sessionKey, not both',
+      fields: [{ pointer: '/sessionKey', code: 'multiple_selectors' }],
+    });
+  }
+  const selector = session ?? `~${Buffer.from(sessionKey ?? '').toString('base64url')}`;
+  return namedSession(tenantId, { selector, agentId }, sessions);
+}
+
 function noSession(): AppError {
   return new AppError({ code: 'session_not_found', message: 'no such session' });
 }

@@ -102,7 +102,10 @@ describe('what is foreign answers like what is missing', () => {
       const request = allowedRequest(contract, own);
       const ask = async (agent: string | undefined) =>
         comparable(
-          await send({ ...request, path: `${request.path}?agentId=${agent}` }, { authorization: `Bearer ${own.key}` }),
+          await send(
+            { ...request, path: `${request.path}${request.path.includes('?') ? '&' : '?'}agentId=${agent}` },
+            { authorization: `Bearer ${own.key}` },
+          ),
         );
       const missing = await ask(nobody.agent);
       expect(missing).toMatchObject({ status: 404 });
