@@ -25,5 +25,7 @@ export function registerUsage(program: Command): void {
       { flag: '--to <day>', param: 'to', help: 'up to this day' },
       { flag: '--agent <agent>', param: 'agentId', help: 'of this agent (name or id)' },
     ],
+    getBy: 'day',
+    isNamed: ({ day }, name) => day === name,
   });
 }
