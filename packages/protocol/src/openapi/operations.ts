@@ -4,7 +4,6 @@ import * as configuration from '../http/configuration.ts';
 import { NoQuerySchema, PageQuerySchema } from '../http/fields.ts';
 import * as inputs from '../http/inputs.ts';
 import * as journal from '../http/journal.ts';
-import { LimitsAnswerSchema } from '../http/limits.ts';
 import * as messages from '../http/messages.ts';
 import * as operations from '../http/operations.ts';
 import * as runs from '../http/runs.ts';
