@@ -30,7 +30,7 @@ export async function repairDeliveries(
 }
 
 /** @param send whose outcome is unknown, and not yet decided on */
-export function unknownVerdictOf(send: UnknownSend): UnknownVerdict {
+function unknownVerdictOf(send: UnknownSend): UnknownVerdict {
   if (send.held) return { send, verdict: 'abandon', holdMs: null, error: 'held_too_long' };
   const { action, reason } = claimOwed({
     ...{ trigger: 'sweep', owner: 'expired', ledgerEnabled: true, isConnected: true, state: 'unknown', failure: null },

@@ -12,7 +12,7 @@ export const DELIVERY_STATUSES = [
   'offered',
 ] as const;
 
-export const DeliveryStatusSchema = z.enum(DELIVERY_STATUSES);
+const DeliveryStatusSchema = z.enum(DELIVERY_STATUSES);
 
 export const DeliverySchema = z.strictObject({
   deliveryId: z.string(),

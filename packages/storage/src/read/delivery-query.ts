@@ -19,7 +19,7 @@ import type { QueryBuilder, RowOf } from './queries.ts';
 import { nameOf } from './state-names.ts';
 
 /** Rows that one page looks at. */
-export const WALK_MAX = 5_000;
+const WALK_MAX = 5_000;
 
 /** Where a walk goes on: below this message, of the tenant by its id, of a lane by its place there. */
 export type DeliveryPlace =

@@ -98,7 +98,7 @@ export async function findSession(
  * The conversation that a path or a query names, of this agent where one is named.
  * @throws AppError `session_not_found`, `ambiguous`, `malformed_key`
  */
-export async function namedSession(
+async function namedSession(
   tenantId: TenantId,
   { selector, agentId }: { readonly selector: string; readonly agentId: AgentId | undefined },
   sessions: SessionReads,
