@@ -55,7 +55,7 @@ const TEXT = [
   'run, `full` also what they say and what the model thinks (`tool.delta`, `reasoning.delta`, which come also to who names',
   'them as types). `stream.*` always comes.',
   '',
-  '## What nothing makes yet',
+  '## What is thought, and what nothing makes yet',
   '',
   'What a model thinks (`reasoning.delta`) comes from agents of runtime `openai` whose endpoint streams it (`reasoning_content`',
   'or `reasoning`); it has offsets of its own, is kept nowhere, and is not in snapshots. No runtime makes `tool.started`,',

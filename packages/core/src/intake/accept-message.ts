@@ -133,8 +133,8 @@ export class AcceptMessage {
   }
 
   /**
-   * Accepts a parked event once more, byte for byte, behind what waits in its lane. Of one event once: a repetition is
-   * answered as its duplicate.
+   * Accepts a parked event once more, byte for byte, behind what waits in its lane. Of one event once, for as
+   * long as dedupe keys are kept: a repetition is answered as its duplicate.
    * @throws AppError, StoreError as `accept`
    */
   async replay(parked: ParkedEvent, tenant: InboundMessage['tenant']): Promise<Acceptance> {

@@ -1,4 +1,4 @@
-import { systemClock } from '@turnkeeper/platform/process';
+import { systemClock } from '@turnkeeper/platform/clock';
 import { DELIVERY_STATUSES, DeliverySchema } from '@turnkeeper/protocol';
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
