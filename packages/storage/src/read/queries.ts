@@ -73,6 +73,11 @@ export function asTenants<T>(
   return withSetting(database, ['tk.tenants', [...new Set(tenantIds)].join(',')], work);
 }
 
+/** One transaction; on the operators' role every row exists. @throws StoreError */
+export function inTransaction<T>(database: Database, work: (run: Run) => Promise<T>): Promise<T> {
+  return database.transaction((transaction) => work(runIn(transaction)));
+}
+
 /** A statement of its own: a setting made inside a statement comes too late for the policies of that statement. */
 const SET: Statement = { name: 'set_config', text: 'select set_config($1, $2, true)' };
 
