@@ -37,7 +37,7 @@ test('every other command of README prints what README says', { timeout: 480_000
 });
 
 test('the first hour is as its page tells it, with a restart in the middle of an answer', {
-  timeout: 480_000,
+  timeout: 600_000,
 }, async () => {
   const port = await freePort();
   const page = firstHour.replaceAll('8555', String(port)).replaceAll(/(?<=[ `])\.data(?=\/)/g, folder);
