@@ -82,7 +82,9 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     ...announcers(told),
   });
   const internal = { ...server, requestIdPrefix: `adm-${bootId.slice(-12)}` };
-  const internalApp = createInternalApp(internal, kit.readiness, { ...stores, ...stores.admin, access, acceptMessage });
+  const internalApp = createInternalApp(internal, kit.readiness, {
+    ...{ ...stores, ...stores.admin, access, acceptMessage, clock, ids },
+  });
 
   return new IngressService({
     ...{ clock, ids, logger },

@@ -16,7 +16,7 @@ interface ByAccount {
 
 /** `/v1/accounts` and `/admin/v1/accounts`: connections of agents to platforms; every change makes a version. */
 export function registerAccounts(app: FastifyInstance, door: ConfigDoor): void {
-  const { configs } = door;
+  const { clock, configs, ids } = door;
   const guard = door.guard('accounts:write');
   const [list, one] = [`${door.prefix}/accounts`, `${door.prefix}/accounts/:account`];
   app.post(list, guard, async (request, reply) => {
@@ -43,7 +43,7 @@ export function registerAccounts(app: FastifyInstance, door: ConfigDoor): void {
     const patch = parseBody(AccountPatchSchema, request.body);
     const read = async () =>
       found(await configs.getAccount(tenantId, request.params.account), 'account_not_found', 'account');
-    const { row, change } = await changingFrom(request, read, (known, versions) => {
+    const { row, change } = await changingFrom({ request, clock, ids }, read, (known, versions) => {
       const draft = accountDraft(patched(known, patch), known.secretNames);
       return configs.putAccount(tenantId, draft, { actor, ifVersions: versions });
     });

@@ -15,7 +15,7 @@ interface ByAgent {
 
 /** `/v1/agents` and `/admin/v1/agents`: every change makes a version; versions never change. */
 export function registerAgents(app: FastifyInstance, door: ConfigDoor): void {
-  const { configs } = door;
+  const { clock, configs, ids } = door;
   const guard = door.guard('agents:write');
   const [list, one] = [`${door.prefix}/agents`, `${door.prefix}/agents/:agent`];
   app.post(list, guard, async (request, reply) => {
@@ -40,7 +40,7 @@ export function registerAgents(app: FastifyInstance, door: ConfigDoor): void {
     const { tenantId, actor } = await door.asked(request);
     const patch = parseBody(AgentPatchSchema, request.body);
     const read = async () => found(await configs.getAgent(tenantId, request.params.agent), 'agent_not_found', 'agent');
-    const { row, change } = await changingFrom(request, read, (known, versions) => {
+    const { row, change } = await changingFrom({ request, clock, ids }, read, (known, versions) => {
       const body = parseBody(AgentBodySchema, patched(known, patch));
       return configs.putAgent(tenantId, agentDraft({ ...body, name: known.name }), { actor, ifVersions: versions });
     });

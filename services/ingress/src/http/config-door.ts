@@ -1,4 +1,4 @@
-import type { Actor, KeyWrites, PageRequest, Scope, TenantId, TenantWrites } from '@turnkeeper/core';
+import type { Actor, Clock, Ids, KeyWrites, PageRequest, Scope, TenantId, TenantWrites } from '@turnkeeper/core';
 import { LIST_LIMIT_DEFAULT } from '@turnkeeper/protocol';
 import type { FastifyRequest } from 'fastify';
 import type { Access, Caller } from './access.ts';
@@ -18,6 +18,8 @@ export interface ConfigDoor {
   readonly prefix: '/v1' | '/admin/v1';
   readonly configs: TenantWrites;
   readonly keys: KeyWrites;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'random'>;
   /** Runs before the body is read. */
   guard(scope: Scope): { readonly onRequest?: (request: FastifyRequest) => Promise<void> };
   /** @throws AppError for a query that is not the door's */
@@ -30,10 +32,12 @@ export interface OwnConfigParts {
   readonly access: Pick<Access, 'requires' | 'callerOf'>;
   readonly configs: TenantWrites;
   readonly ownKeys: KeyWrites;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'random'>;
 }
 
 /** The door of tenants. */
-export function ownDoor({ access, configs, ownKeys }: OwnConfigParts): ConfigDoor {
+export function ownDoor({ access, configs, ownKeys, clock, ids }: OwnConfigParts): ConfigDoor {
   const askedBy = ({ key, tenant }: Caller): Asked => ({
     tenantId: tenant.tenantId,
     actor: `key:${key.keyId}`,
@@ -43,6 +47,8 @@ export function ownDoor({ access, configs, ownKeys }: OwnConfigParts): ConfigDoo
     prefix: '/v1',
     configs,
     keys: ownKeys,
+    clock,
+    ids,
     guard: (scope) => ({ onRequest: access.requires(scope) }),
     asked: async (request) => {
       parseQuery(NoQuerySchema, request.query);

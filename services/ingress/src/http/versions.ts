@@ -1,4 +1,4 @@
-import { AppError, StoreError } from '@turnkeeper/core';
+import { AppError, type Clock, type Ids, StoreError } from '@turnkeeper/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** Says at which version the answer is, for a later `If-Match`. */
@@ -16,23 +16,30 @@ export function ifVersions({ headers }: FastifyRequest): readonly number[] | und
   });
 }
 
-/** Of two who change one thing at once, one wins: so many may come together before the last of them is sent away. */
-const RACES_MAX = 100;
-const BUSY_MAX = 5;
+/** How long a change may take to find its turn, and how it waits for that: jittered, so that those who met do not meet again. */
+const CONTEST_MS_MAX = 10_000;
+const PAUSE_BASE_MS = 10;
+const PAUSE_CAP_MS = 500;
+
+export interface Contest {
+  readonly request: FastifyRequest;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'random'>;
+}
 
 /**
  * Changes what was read: `change` is told the version that it builds on. Without `If-Match` the change is made again on
- * what somebody else made of it meanwhile.
+ * what somebody else made of it meanwhile, after a pause that grows; and with or without, when the row was held.
  * @throws AppError `version_conflict` with `If-Match`, `overloaded` without it when others win again and again; StoreError
  */
 export async function changingFrom<Row extends { readonly version: number }, T>(
-  request: FastifyRequest,
+  { request, clock, ids }: Contest,
   read: () => Promise<Row>,
   change: (row: Row, versions: readonly number[]) => Promise<T>,
 ): Promise<T> {
   const asked = ifVersions(request);
-  let busy = 0;
-  for (let races = 0; races < RACES_MAX; ) {
+  const untilMs = clock.monotonicMs() + CONTEST_MS_MAX;
+  for (let pauseMs = PAUSE_BASE_MS; ; pauseMs = Math.min(PAUSE_CAP_MS, pauseMs * 2)) {
     const row = await read();
     const isWanted = asked === undefined || asked.includes(row.version);
     try {
@@ -40,13 +47,16 @@ export async function changingFrom<Row extends { readonly version: number }, T>(
     } catch (error) {
       const isRace = error instanceof AppError && error.code === 'version_conflict' && asked === undefined;
       // another change holds the row: nothing was written
-      const isBusy = error instanceof StoreError && error.failure === 'busy' && ++busy < BUSY_MAX;
-      if (!(isRace || isBusy)) throw error;
-      if (isRace) races++;
+      const isBusy = error instanceof StoreError && error.failure === 'busy';
+      const isOver = clock.monotonicMs() + pauseMs > untilMs;
+      if (isRace && isOver) throw new AppError(CONTESTED);
+      if (isOver || !(isRace || isBusy)) throw error;
+      await clock.sleep(pauseMs * (0.5 + ids.random() / 2));
     }
   }
-  throw new AppError({ code: 'overloaded', retryable: true, message: 'too many change this at once; try again' });
 }
+
+const CONTESTED = { code: 'overloaded', retryable: true, message: 'too many change this at once; try again' } as const;
 
 /** For what has no versions to name. @throws AppError `version_conflict` for an `If-Match` other than `*` */
 export function refuseVersions(request: FastifyRequest): void {

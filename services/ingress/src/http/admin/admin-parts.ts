@@ -2,7 +2,9 @@ import {
   type AcceptMessage,
   type Actor,
   AppError,
+  type Clock,
   type ClusterReads,
+  type Ids,
   type JournalReads,
   type KeyWrites,
   type OperatorWrites,
@@ -34,6 +36,8 @@ export interface AdminParts {
   readonly tenants: Pick<TenantConfigs, 'get'>;
   readonly runs: Pick<RunReads, 'get'>;
   readonly acceptMessage: Pick<AcceptMessage, 'replay'>;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'random'>;
 }
 
 /** For the audit trail. */
@@ -85,6 +89,8 @@ export function operatorDoor(parts: AdminParts): ConfigDoor {
     prefix: '/admin/v1',
     configs: parts.configs,
     keys: parts.keys,
+    clock: parts.clock,
+    ids: parts.ids,
     guard: () => ({}),
     asked: async (request) => asked(request, (await queryInTenant(request, InTenantSchema, parts)).tenant),
     page: async (request) => {

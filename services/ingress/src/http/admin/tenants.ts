@@ -34,7 +34,7 @@ interface ByTenant {
 
 /** `/admin/v1/tenants`. A PUT may carry keys, agents and accounts: all of it happens, or nothing. */
 export function registerTenants(app: FastifyInstance, parts: AdminParts): void {
-  const { operator } = parts;
+  const { operator, clock, ids } = parts;
   app.put<ByTenant>('/admin/v1/tenants/:tenant', async (request, reply) => {
     const { dryRun, prune } = parseQuery(PutTenantQuerySchema, request.query);
     const body = parseBody(NamedTenantSchema, withName(request.body, request.params.tenant));
@@ -58,7 +58,7 @@ export function registerTenants(app: FastifyInstance, parts: AdminParts): void {
     const patch = parseBody(TenantPatchSchema, request.body);
     const actor = await actorOf(request, parts);
     const read = async () => found(await operator.getTenant(request.params.tenant), 'not_found', 'tenant');
-    const { row, changes } = await changingFrom(request, read, (known, versions) =>
+    const { row, changes } = await changingFrom({ request, clock, ids }, read, (known, versions) =>
       operator.putTenant(patchedTenant(known, patch), { actor, ifVersions: versions }),
     );
     tag(reply, row);
