@@ -18,23 +18,29 @@ grant select, insert, update, delete on tk.usage_progress to tk_sweep;
 grant select on tk.usage to tk_api;
 grant insert, update on tk.usage to tk_sweep;
 
--- count_usage_of: adds what ended in the tenant after what is counted, up to p_upto, of at most p_turns turns and what shares
--- the moment of the last. False: somebody else counts it.
-create function tk.count_usage_of(p_tenant uuid, p_upto timestamptz, p_turns int) returns boolean
+-- count_usage: adds what ended in one tenant after what is counted and p_lag_ms ago: a transaction may commit a little later than
+-- the moment in its rows. At most p_rows of each kind, and what shares the moment of the last. False: nothing was left to count,
+-- or somebody else counts it.
+create function tk.count_usage(p_tenant uuid, p_rows int, p_lag_ms double precision) returns boolean
 language plpgsql volatile security invoker as $f$
 declare
   v_from timestamptz;
-  v_upto timestamptz := p_upto;
+  v_upto timestamptz := clock_timestamp() - p_lag_ms * interval '1 millisecond';
 begin
   insert into tk.usage_progress (tenant_id, counted_to) values (p_tenant, '-infinity') on conflict do nothing;
   select p.counted_to into v_from from tk.usage_progress p where p.tenant_id = p_tenant for update skip locked;
-  if not found or v_from >= p_upto then
+  if not found or v_from >= v_upto then
     return false;
   end if;
-  select max(t.ended_at) into v_upto from (
-    select t.ended_at from tk.turns t where t.tenant_id = p_tenant and t.ended_at > v_from and t.ended_at <= p_upto
-    order by t.ended_at limit p_turns) t having count(*) = p_turns;
-  v_upto := coalesce(v_upto, p_upto);
+  -- each kind is led through by its own index; the one with the most in the least time says how far this call comes
+  v_upto := least(
+    v_upto,
+    (select x.ended_at from tk.turns x where x.tenant_id = p_tenant and x.ended_at > v_from
+     order by x.ended_at offset p_rows - 1 limit 1),
+    (select x.settled_at from tk.events x where x.tenant_id = p_tenant and x.state >= 14 and x.settled_at > v_from
+     order by x.settled_at offset p_rows - 1 limit 1),
+    (select x.at from tk.messages x where x.tenant_id = p_tenant and x.turn_id is null and x.at > v_from
+     order by x.at offset p_rows - 1 limit 1));
   insert into tk.usage (tenant_id, day, agent_id, measure, amount)
     select p_tenant, (x.at at time zone 'UTC')::date, x.agent_id, x.measure, sum(x.amount)
     from (
@@ -69,27 +75,21 @@ begin
   return true;
 end $f$;
 
--- count_usage: counts for tenants of which something ended since they were counted, p_lag_ms and longer ago: a transaction may
--- commit a little later than the moment in its rows. Answers for how many tenants; p_tenants: there may be more.
-create function tk.count_usage(p_tenants int, p_turns int, p_lag_ms double precision) returns table (counted int)
-language plpgsql volatile security invoker as $f$
+-- usage_due: tenants of which something ended since they were counted, p_lag_ms and longer ago; who is furthest behind first
+create function tk.usage_due(p_limit int, p_lag_ms double precision) returns table (tenant_id uuid)
+language plpgsql stable security invoker as $f$
 declare
   v_upto timestamptz := clock_timestamp() - p_lag_ms * interval '1 millisecond';
-  v_tenant uuid;
-  v_counted int := 0;
 begin
-  for v_tenant in
-    select t.id from tk.tenants t left join tk.usage_progress p on p.tenant_id = t.id
-    where t.status <> 'deleting' and (
-      coalesce((select true from tk.turns x where x.tenant_id = t.id and x.ended_at > coalesce(p.counted_to, '-infinity') and x.ended_at <= v_upto limit 1), false)
-      or coalesce((select true from tk.events x where x.tenant_id = t.id and x.state >= 14 and x.settled_at > coalesce(p.counted_to, '-infinity') and x.settled_at <= v_upto limit 1), false)
-      or coalesce((select true from tk.messages x where x.tenant_id = t.id and x.turn_id is null and x.at > coalesce(p.counted_to, '-infinity') and x.at <= v_upto limit 1), false))
-    limit p_tenants
-  loop
-    v_counted := v_counted + tk.count_usage_of(v_tenant, v_upto, p_turns)::int;
-  end loop;
-  return query select v_counted;
+  return query
+    select t.id from (
+      select t.id, coalesce(p.counted_to, '-infinity') counted_to
+      from tk.tenants t left join tk.usage_progress p on p.tenant_id = t.id where t.status <> 'deleting') t
+    where coalesce((select true from tk.turns x where x.tenant_id = t.id and x.ended_at > t.counted_to and x.ended_at <= v_upto limit 1), false)
+      or coalesce((select true from tk.events x where x.tenant_id = t.id and x.state >= 14 and x.settled_at > t.counted_to and x.settled_at <= v_upto limit 1), false)
+      or coalesce((select true from tk.messages x where x.tenant_id = t.id and x.turn_id is null and x.at > t.counted_to and x.at <= v_upto limit 1), false)
+    order by t.counted_to, t.id limit p_limit;
 end $f$;
 
-revoke all on function tk.count_usage_of, tk.count_usage from public;
-grant execute on function tk.count_usage_of, tk.count_usage to tk_sweep;
+revoke all on function tk.count_usage, tk.usage_due from public;
+grant execute on function tk.count_usage, tk.usage_due to tk_sweep;

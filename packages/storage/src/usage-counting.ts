@@ -1,7 +1,8 @@
-import type { UsageCounting } from '@turnkeeper/core';
+import type { TenantId, UsageCounting } from '@turnkeeper/core';
 import { call } from './columns.ts';
 import type { Database } from './database.ts';
 
+const USAGE_DUE = call('usage_due', 2);
 const COUNT_USAGE = call('count_usage', 3);
 
 /** What tenants used, added up in Postgres as tk_sweep. */
@@ -12,8 +13,13 @@ export class PostgresUsageCounting implements UsageCounting {
     this.#database = database;
   }
 
-  async count({ tenants, turns, lagMs }: Parameters<UsageCounting['count']>[0]): Promise<number> {
-    const [row] = await this.#database.query<{ counted: number }>(COUNT_USAGE, [tenants, turns, lagMs]);
-    return row?.counted ?? 0;
+  async due({ tenants, lagMs }: Parameters<UsageCounting['due']>[0]): Promise<TenantId[]> {
+    const rows = await this.#database.query<{ tenant_id: string }>(USAGE_DUE, [tenants, lagMs]);
+    return rows.map((row) => row.tenant_id as TenantId);
+  }
+
+  async count(tenantId: TenantId, { rows, lagMs }: Parameters<UsageCounting['count']>[1]): Promise<boolean> {
+    const [row] = await this.#database.query<{ count_usage: boolean }>(COUNT_USAGE, [tenantId, rows, lagMs]);
+    return row?.count_usage ?? false;
   }
 }

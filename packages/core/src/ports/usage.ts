@@ -31,6 +31,8 @@ export interface UsageReads {
 
 /** Adds up what tenants used. Safe when repeated, and beside another leader: nothing is counted twice. */
 export interface UsageCounting {
-  /** Of at most so many tenants, what so many turns used; how many were counted. @throws StoreError */
-  count(limits: { readonly tenants: number; readonly turns: number; readonly lagMs: number }): Promise<number>;
+  /** Tenants of which something ended `lagMs` and longer ago is not counted, the furthest behind first. @throws StoreError */
+  due(limits: { readonly tenants: number; readonly lagMs: number }): Promise<readonly TenantId[]>;
+  /** One step of one tenant, by at most so many rows of each kind; false: there was nothing to do. @throws StoreError */
+  count(tenantId: TenantId, limits: { readonly rows: number; readonly lagMs: number }): Promise<boolean>;
 }
