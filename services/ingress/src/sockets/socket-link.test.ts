@@ -5,6 +5,8 @@ import { KEY_HOLDER, type SocketPair, SocketPairs } from './socket-pair.fixture.
 const LARGE = 'x'.repeat(64 * 1024);
 /** More than what the buffers of two kernels take. */
 const WRITES_MAX = 1_000;
+const UNSENT_BYTES_MAX = 256 * 1024;
+const STILL_TURNS = 200;
 
 let pairs: SocketPairs;
 beforeEach(() => {
@@ -27,25 +29,32 @@ function tell(link: SocketLink, seq: number, text = LARGE): void {
 }
 
 /** Durable events as a stream sends them, until its reader takes no more; how many, and the wait for it. */
-async function fill(link: SocketLink): Promise<{ told: number; drained: Promise<void> }> {
+async function fill({ link, server }: SocketPair): Promise<{ told: number; drained: Promise<void> }> {
   for (let told = 1; told <= WRITES_MAX; told++) {
     tell(link, told);
-    const drained = link.drained();
-    const isFree = drained.then(() => true);
-    // a reader that takes what it gets does so within some turns of the event loop
-    const soon = new Promise<false>((resolve) => setTimeout(resolve, 200, false));
-    if (!(await Promise.race([isFree, soon]))) return { told, drained };
+    if (await staysFull(server)) return { told, drained: link.drained() };
   }
   throw new Error('it took everything');
+}
+
+/** Whether what is unsent stays above the limit, and stays the same, over many turns of the event loop. */
+async function staysFull(server: SocketPair['server']): Promise<boolean> {
+  let held = server.bufferedAmount;
+  for (let turn = 0; turn < STILL_TURNS && held > UNSENT_BYTES_MAX; turn++) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    if (server.bufferedAmount !== held) turn = 0;
+    held = server.bufferedAmount;
+  }
+  return held > UNSENT_BYTES_MAX;
 }
 
 describe('a socket that reads nothing', () => {
   it('holds a bounded buffer: what is durable waits, what is not is lost, and 30 s later it is closed as too slow', async () => {
     const slow = await open();
     slow.client.pause();
-    const { drained } = await fill(slow.link);
+    const { drained } = await fill(slow);
     const held = slow.server.bufferedAmount;
-    expect(held).toBeLessThan(256 * 1024 + 2 * LARGE.length);
+    expect(held).toBeLessThan(UNSENT_BYTES_MAX + 2 * LARGE.length);
     const delta = { type: 'message.delta', at, sessionKey: 'k', data: { text: LARGE } };
     for (let i = 0; i < 100; i++) slow.link.ephemeral(delta, subject);
     expect(pairs.droppedCount).toBe(100);
@@ -65,7 +74,7 @@ describe('a socket that reads nothing', () => {
   it('is cut off when it does not even take the goodbye', async () => {
     const slow = await open();
     slow.client.pause();
-    await fill(slow.link);
+    await fill(slow);
     await pairs.clock.advance(31_000);
     const isGone = vi.fn<() => void>();
     slow.link.onGone(isGone);
@@ -76,7 +85,7 @@ describe('a socket that reads nothing', () => {
   it('holds up no other', async () => {
     const [slow, other] = [await open(), await open()];
     slow.client.pause();
-    await fill(slow.link);
+    await fill(slow);
     for (let seq = 1; seq <= 50; seq++) {
       tell(other.link, seq);
       await other.link.drained();
@@ -101,7 +110,7 @@ describe('a reader that was slow for a while', () => {
   it('gets everything durable, in order', async () => {
     const slow = await open();
     slow.client.pause();
-    const { told, drained } = await fill(slow.link);
+    const { told, drained } = await fill(slow);
     slow.client.resume();
     await drained;
     tell(slow.link, told + 1);

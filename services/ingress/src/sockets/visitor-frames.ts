@@ -17,6 +17,7 @@ import {
   type InputId,
   type InputReads,
   type InputStore,
+  type LaneId,
   type LaneRef,
   type LiveStream,
   parseId,
@@ -65,7 +66,8 @@ export class VisitorFrames implements FrameHandler {
   readonly #link: SocketLink;
   readonly #rooms: JoinedRooms;
   readonly #parts: VisitorFrameParts;
-  #typedMs = Number.NEGATIVE_INFINITY;
+  /** What was told last of who types here; no lane: that it has stopped. */
+  #typed: { readonly atMs: number; readonly laneId: LaneId | null } = { atMs: Number.NEGATIVE_INFINITY, laneId: null };
 
   constructor(
     visitor: Visitor,
@@ -111,13 +113,17 @@ export class VisitorFrames implements FrameHandler {
     else this.#typing(room, frame.active ?? true);
   }
 
-  /** Told to those who read the room now, and to nobody later; more often than that it says nothing new. */
+  /**
+   * Told to those who read the room now, and to nobody later; more often than that it says nothing new. A stop is told
+   * at once, but only of what was told to have begun.
+   */
   #typing({ sessionKey, ...room }: Room, active: boolean): void {
     const { clock, live } = this.#parts;
     const nowMs = clock.monotonicMs();
     const lane = this.#laneOf({ sessionKey, ...room });
-    if ((active && nowMs - this.#typedMs < TYPING_MS) || !live.isWatched(lane)) return;
-    this.#typedMs = active ? nowMs : Number.NEGATIVE_INFINITY;
+    const isNews = active ? nowMs - this.#typed.atMs >= TYPING_MS : this.#typed.laneId === lane.laneId;
+    if (!isNews || !live.isWatched(lane)) return;
+    this.#typed = { atMs: nowMs, laneId: active ? lane.laneId : null };
     const data = { activity: 'typing', by: 'human', from: this.#link.id, active };
     live.publish(lane, { type: 'turn.activity', at: new Date(clock.nowMs()).toISOString(), sessionKey, data });
   }
