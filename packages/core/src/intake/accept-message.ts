@@ -1,7 +1,15 @@
 import { Batcher } from '../batching/batcher.ts';
 import type { Clock, Ids } from '../clock.ts';
 import { AppError, assertNever, type HttpErrorCode, type StoreError } from '../errors.ts';
-import { type AttachmentId, type BootId, type EventId, formatId, type LaneRef, parseId } from '../ids.ts';
+import {
+  type AttachmentId,
+  type BootId,
+  type EventId,
+  formatId,
+  type LaneRef,
+  parseId,
+  type TenantId,
+} from '../ids.ts';
 import { computeKey } from '../keys/compute.ts';
 import type { AccountConfig, AgentConfig, TenantConfig } from '../ports/configs.ts';
 import type { AcceptItem, AcceptResult, EventBody, IntakeStore, Source } from '../ports/intake.ts';
@@ -95,6 +103,7 @@ export class AcceptMessage {
   readonly #addresses = new LaneAddresses();
   readonly #batcher: Batcher<Waiting, AcceptResult>;
   #waitingBytes = 0;
+  #isClosed = false;
 
   constructor(options: AcceptMessageOptions) {
     this.#options = options;
@@ -182,8 +191,19 @@ export class AcceptMessage {
     };
   }
 
+  /** Whether `accept` would not queue the message now, whatever its lane holds: then it is for `accept` to say so. */
+  refuses({ tenant, refusal }: Pick<InboundMessage, 'tenant' | 'refusal'>): boolean {
+    return this.#isClosed || (refusal ?? this.#queueRefusal(tenant)) !== null;
+  }
+
+  /** A message that `itemOf` made was queued by somebody else's transaction: it counts as accepted. */
+  noteQueued(tenantId: TenantId): void {
+    this.#options.queued.add(tenantId);
+  }
+
   /** Refuses new messages and stores those it has. */
   close(deadlineMs: number): Promise<void> {
+    this.#isClosed = true;
     return this.#batcher.close(deadlineMs);
   }
 

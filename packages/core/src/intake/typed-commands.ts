@@ -37,7 +37,7 @@ const NOTICES = {
 export interface TypedCommandsOptions {
   /** This ingress. */
   readonly nodeId: BootId;
-  readonly acceptMessage: Pick<AcceptMessage, 'itemOf'>;
+  readonly acceptMessage: Pick<AcceptMessage, 'accept' | 'itemOf' | 'noteQueued' | 'refuses'>;
   readonly control: Pick<ControlStore, 'typed'>;
   readonly signals: Pick<ControlSignals, 'stopTurn'>;
   readonly wakeUps: WakeUps;
@@ -52,7 +52,7 @@ type Done = NonNullable<Extract<TypedCommandResult, { readonly result: 'accepted
 /**
  * Commands that people type as messages, for channels where people type. Accepted and done in one transaction, outside the
  * group commit: whoever is answered can rely on it, and a crash leaves no command undone (protocol H19). What follows
- * `/new` is a message, the first of the fresh session.
+ * `/new` is a message, the first of the fresh session: where no message is taken, nothing of it is done.
  */
 export class TypedCommands {
   readonly #options: TypedCommandsOptions;
@@ -63,19 +63,21 @@ export class TypedCommands {
 
   /**
    * Resolves after the commit. `message` is the whole of it, as typed.
-   * @throws AppError `malformed_key`, `idempotency_mismatch`: nothing was done. StoreError: it may have been done, repeat
-   *   with the same idempotency key.
+   * @throws AppError `malformed_key`, `idempotency_mismatch`; where a message follows, also `tenant_queue_full` and
+   *   `draining`: nothing was done. StoreError: it may have been done, repeat with the same idempotency key.
    */
   async give(message: InboundMessage, { command, rest }: CommandText): Promise<Acceptance> {
     const { acceptMessage, control, nodeId, ids, partitionOf } = this.#options;
     const { content } = message;
+    const goesOn = rest !== '';
+    if (goesOn && acceptMessage.refuses(message)) return acceptMessage.accept(message);
     const item = acceptMessage.itemOf({
       ...message,
       kind: 'command',
       content: { ...content, text: rest || content.text },
     });
     const result = await control.typed(nodeId, {
-      ...{ item, command, goesOn: rest !== '', notices: NOTICES[command] },
+      ...{ item, command, goesOn, notices: NOTICES[command] },
       newSessionId: ids.next() as SessionId,
       noticeId: ids.next() as MessageId,
     });
@@ -83,6 +85,7 @@ export class TypedCommands {
     const isNew = result.result === 'accepted';
     const { slot, tenantId, laneId, sessionKey } = item;
     const lane = isNew ? { slot, tenantId, laneId } : result.lane;
+    if (isNew && goesOn) acceptMessage.noteQueued(tenantId);
     if (isNew) this.#tell({ lane, sessionKey, ord: result.ord }, result.done);
     return {
       ...{ status: isNew ? 'accepted' : 'duplicate', eventId: isNew ? item.eventId : result.eventId, lane, sessionKey },

@@ -6,7 +6,7 @@ import { type AnnounceParts, announceControl } from '../runs/announce-end.ts';
 export function buildCommands(
   { bootId, ids }: Kit,
   parts: AnnounceParts & {
-    readonly acceptMessage: Pick<AcceptMessage, 'itemOf'>;
+    readonly acceptMessage: Pick<AcceptMessage, 'accept' | 'itemOf' | 'noteQueued' | 'refuses'>;
     readonly control: Pick<ControlStore, 'typed'>;
     readonly signals: Pick<ControlSignals, 'stopTurn'>;
   },
