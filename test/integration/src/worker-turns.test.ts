@@ -122,8 +122,8 @@ describe('a conversation', () => {
       return delivery?.heldUntil !== undefined && delivery;
     });
     const sent = () => platform.sends.filter(({ body }) => body.sessionKey === sessionKey);
+    await until('the second one waits behind it', async () => (await list('pending')).length === 1);
     expect(sent()).toHaveLength(1);
-    expect(await list('pending')).toHaveLength(1);
     const retried = await cluster.api(`/v1/deliveries/${held.deliveryId}/retry`, { method: 'POST', key });
     expect(retried).toMatchObject({ status: 200, json: { deliveryId: held.deliveryId, recovered: true } });
     await until('both have arrived', async () => (await list('delivered')).length === 2);

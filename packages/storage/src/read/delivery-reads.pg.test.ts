@@ -53,6 +53,8 @@ test('deliveries are listed newest first, each once, and narrowed to a status, a
   expect(await found(tenantId, { lane: a })).toEqual(all.slice(1));
   expect(await found(tenantId, { lane: a, status: 'pending' })).toEqual([]);
   expect(await found(tenantId, { runId: run })).toEqual(['sending re: 3']);
+  expect(await found(tenantId, { runId: run, lane: a })).toEqual(['sending re: 3']);
+  expect(await found(tenantId, { runId: run, lane: b })).toEqual([]);
   expect(await found(tenantId, { accountId: one })).toEqual(['sending re: 3', 'failed re: 2']);
   expect(await found(tenantId, { agentId: freshId() })).toEqual([]);
   expect(await found(tenantId, { runId: freshId() })).toEqual([]);

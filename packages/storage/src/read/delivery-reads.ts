@@ -46,7 +46,7 @@ export class DeliveryReadStore implements DeliveryReads {
       const of = filter.runId === undefined ? undefined : await this.#rangeOf(tenantId, filter.runId, run);
       const isOfLane = (of?.lane ?? filter.lane) !== undefined;
       const place = filter.cursor === undefined ? undefined : placeOf(filter.cursor, isOfLane);
-      if (of === null) return { rows: [], nextCursor: null };
+      if (of === null || isElsewhere(of, filter)) return { rows: [], nextCursor: null };
       const walk = { filter, run: of, place };
       const rows = await run(selectDeliveries(this.#build, tenantId, walk));
       const taken = rows.slice(0, filter.limit);
@@ -78,6 +78,11 @@ export class DeliveryReadStore implements DeliveryReads {
     const lane = { slot: row.slot, tenantId, laneId: row.lane_id as LaneId };
     return { lane, runId, turnId: row.turn_id, seq: row.seq, endSeq: row.end_seq };
   }
+}
+
+/** The filters name a run of one conversation, and another conversation. */
+function isElsewhere(run: RunRange | undefined, { lane }: DeliveryFilter): boolean {
+  return run !== undefined && lane !== undefined && run.lane.laneId !== lane.laneId;
 }
 
 interface Placed {

@@ -1,7 +1,7 @@
 import type { SearchFilter, TenantId } from '@turnkeeper/core';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 
-/** Messages of each kind that one page looks at, and bytes of them as they are stored. */
+/** Messages of each kind that one page looks at, and bytes of their texts. */
 const ROWS_MAX = 1_000;
 const BYTES_MAX = 4 * 1024 * 1024;
 const SNIPPET_LENGTH = 160;
@@ -58,7 +58,8 @@ export type SearchSource = keyof typeof SOURCES;
 
 /**
  * The newest messages of one kind below a place, as many as a page looks at, and of these what holds all terms. What was
- * said in a session that has been deleted is not looked at: its row is gone before its words are.
+ * said in a session that has been deleted is not looked at: its row is gone before its words are. Stored bytes are counted
+ * first, without unpacking anything, so that few texts that do not fit are unpacked to be measured.
  */
 export function selectHits(
   tenantId: TenantId,
@@ -78,13 +79,16 @@ export function selectHits(
   return sql<SearchRow>`
     with walked as materialized (
       select x.slot, x.tenant_id, x.lane_id, x.session_id, x.id, x.seq, x.body, ${place} place, ${role} role, ${at} at, ${isSaid} said,
-             row_number() over w rn, sum(pg_column_size(x.body)) over w size
+             row_number() over w rn, sum(pg_column_size(x.body)) over w stored
       from (
         select x.* from ${table} x
         where x.tenant_id = ${tenantId}::uuid and ${ofLane} and ${isBelow}
         order by ${order} limit ${ROWS_MAX}) x
       window w as (order by ${place} desc)),
-    looked as materialized (select w.* from walked w where w.size <= ${BYTES_MAX} or w.rn = 1),
+    weighed as materialized (
+      select w.*, coalesce(sum(octet_length(w.body ->> 'text')) filter (where w.said) over (order by w.rn), 0) size
+      from walked w where w.stored <= ${BYTES_MAX} or w.rn = 1),
+    looked as materialized (select w.* from weighed w where w.size <= ${BYTES_MAX} or w.rn = 1),
     hits as (
       select false is_end, b.place::text, b.id::text, z.key, z.agent_id::text, b.session_id::text, b.role, b.seq::text,
              substr(b.text, greatest(1, strpos(lower(b.text), ${first}::text) - ${SNIPPET_LEAD}::int), ${SNIPPET_LENGTH}::int) snippet, b.at

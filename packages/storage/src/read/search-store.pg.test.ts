@@ -71,3 +71,19 @@ test('what lies behind a thousand other messages is come to page by page', async
     expect(await found(tenantId, ['needle'], where)).toEqual(['assistant re: the needle', 'user the needle']);
   }
 });
+
+test('a page ends after four megabytes of text, however small it is stored', async () => {
+  const tenantId = await read.tenant('packed');
+  const lane = read.stage.lane(tenantId, 'a');
+  await read.exchange(worker, lane, 'the needle');
+  await read.stage.rows(
+    `insert into tk.messages (slot, tenant_id, lane_id, seq, n, id, session_id, fence, role, body)
+     select m.slot, m.tenant_id, m.lane_id, m.seq + i, 0, tk.new_id(), m.session_id, 1, 'notice',
+            jsonb_build_object('text', repeat('hay ', 262144))
+     from tk.messages m cross join generate_series(1, 6) i where m.tenant_id = $1`,
+    [tenantId],
+  );
+  const first = await store.search(tenantId, { limit: 2, terms: ['needle'] });
+  expect(first).toEqual({ rows: [], nextCursor: expect.any(String) });
+  expect(await found(tenantId, ['needle'])).toEqual(['assistant re: the needle', 'user the needle']);
+});

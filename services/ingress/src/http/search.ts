@@ -1,22 +1,28 @@
 import { formatId, type SearchHit, type SearchReads, searchTerms } from '@turnkeeper/core';
 import { LIST_LIMIT_DEFAULT, type SearchAnswer, SearchQuerySchema } from '@turnkeeper/protocol';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pageAnswer } from './pages.ts';
+import type { RateGate } from './rate-gate.ts';
 import { parseQuery } from './requests.ts';
 import { agentIdOf, filteredSession, type SessionParts } from './sessions.ts';
 
 export interface SearchParts extends SessionParts {
   readonly search: SearchReads;
+  readonly rates: RateGate;
 }
 
-/** `GET /v1/search`: messages of the tenant's transcripts. */
+/** `GET /v1/search`: messages of the tenant's transcripts. A page is work for the store: it counts against the tenant's rate. */
 export function registerSearch(app: FastifyInstance, parts: SearchParts): void {
-  app.get('/v1/search', { onRequest: parts.access.requires('search:read') }, (request) => search(request, parts));
+  app.get('/v1/search', { onRequest: parts.access.requires('search:read') }, (request, reply) =>
+    search({ request, reply }, parts),
+  );
 }
 
-async function search(request: FastifyRequest, parts: SearchParts) {
-  const { tenantId } = parts.access.callerOf(request).tenant;
+async function search({ request, reply }: { request: FastifyRequest; reply: FastifyReply }, parts: SearchParts) {
+  const { tenant } = parts.access.callerOf(request);
+  const { tenantId } = tenant;
   const query = parseQuery(SearchQuerySchema, request.query);
+  await parts.rates.take(tenant, reply);
   const agentId = await agentIdOf(tenantId, query.agentId, parts.targets);
   const session = await filteredSession(tenantId, { ...query, agentId }, parts.sessions);
   const page = await parts.search.search(tenantId, {
