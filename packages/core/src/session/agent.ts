@@ -15,7 +15,7 @@ export interface AgentCall {
   readonly input: () => Promise<ResolvedInput | null>;
   /** Aborts when nobody waits for the answer any more: stopped, fenced, too late, drained. */
   readonly signal: AbortSignal;
-  /** Streams text, or what the model thinks, which is told live and kept nowhere. Every call counts as activity; after an abort it does nothing. */
+  /** Streams text, or what the model thinks, which is told live and kept nowhere. Every call counts as activity, and one with no text as nothing else; after an abort it does nothing. */
   readonly emit: (text: string, kind?: 'reasoning') => void;
 }
 

@@ -95,6 +95,33 @@ describe('an agent’s turn', () => {
     expect(firstTextMs).toHaveLength(1);
   });
 
+  it('is tried again after nothing but a sign of life, and not once its thoughts were shown', async () => {
+    const tries: number[] = [];
+    const { clock, ended } = scene(async ({ emit, tryNumber }) => {
+      tries.push(tryNumber);
+      if (tryNumber === 1) emit('');
+      else emit('hm', 'reasoning');
+      throw passing();
+    });
+    await clock.advance(60_000);
+    expect((await ended).end).toMatchObject({ code: 'agent_unreachable' });
+    expect(tries).toEqual([1, 2]);
+  });
+
+  it('has its first text when there is some, not when it thinks or shows life', async () => {
+    const { clock, ended, firstTextMs } = scene(async ({ emit }) => {
+      emit('');
+      emit('hm', 'reasoning');
+      await clock.sleep(3_000);
+      emit('hi');
+      emit(' there');
+      return reply;
+    });
+    await clock.advance(3_000);
+    await ended;
+    expect(firstTextMs).toEqual([3_000]);
+  });
+
   it('is not tried again when its failure is for good', async () => {
     let tries = 0;
     const { ended } = scene(async () => {

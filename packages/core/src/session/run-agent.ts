@@ -23,7 +23,7 @@ export interface RunAgentOptions {
   readonly metrics: AgentMetrics;
   /** A turn has asked a person; what it said of that is stored, and may have to be sent. */
   readonly onAsked: (turn: ClaimedTurn) => void;
-  /** Told how long the agent took to its first text, milliseconds. */
+  /** Told how long the agent took to its first text, milliseconds; what it thinks is none. */
   readonly onFirstText: (ms: number) => void;
 }
 
@@ -34,7 +34,7 @@ export interface AgentMetrics {
   readonly toolCallSeconds: Histogram;
 }
 
-/** A turn tries its agent this often in all, as long as no text has come. */
+/** A turn tries its agent this often in all, as long as nothing of it was shown. */
 const TRIES_MAX = 3;
 const RETRY_BASE_MS = 200;
 const RETRY_CAP_MS = 5_000;
@@ -68,12 +68,17 @@ export async function runAgent(turn: RunningAgentTurn, options: RunAgentOptions)
 async function tryAgent(turn: RunningAgentTurn, config: AgentConfig, options: RunAgentOptions): Promise<AgentReply> {
   const { clock, ids, runtimes, transcriptBefore } = options;
   const startedMs = clock.monotonicMs();
+  let hasShown = false;
   let hasText = false;
   const emit: AgentCall['emit'] = (text, kind) => {
     if (turn.signal.aborted) return;
     turn.active();
-    if (!hasText) options.onFirstText(clock.monotonicMs() - startedMs);
-    hasText = true;
+    if (text === '') return;
+    hasShown = true;
+    if (kind !== 'reasoning' && !hasText) {
+      hasText = true;
+      options.onFirstText(clock.monotonicMs() - startedMs);
+    }
     if (kind === 'reasoning') options.stream.reasoning(turn.claimed, text);
     else options.stream.text(turn.claimed, turn.messageId, text);
   };
@@ -86,7 +91,7 @@ async function tryAgent(turn: RunningAgentTurn, config: AgentConfig, options: Ru
       const call = { turn: turn.claimed, config, tryNumber, history, input, signal: turn.signal, emit };
       return await runtimes[config.runtime.kind].run(call);
     } catch (error) {
-      const mayPass = error instanceof AppError && error.retryable && !hasText && tryNumber < TRIES_MAX;
+      const mayPass = error instanceof AppError && error.retryable && !hasShown && tryNumber < TRIES_MAX;
       if (!mayPass || turn.signal.aborted) throw error;
       const fullMs = Math.min(RETRY_CAP_MS, error.retryAfterMs ?? RETRY_BASE_MS * 2 ** (tryNumber - 1));
       await clock.sleep(fullMs * (0.5 + ids.random() / 2), turn.signal);

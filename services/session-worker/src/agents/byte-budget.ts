@@ -1,32 +1,47 @@
-/** Bytes that many hold together at most. Who asks for more than is left waits, first come, first served. */
+export interface ByteBudgetLimits {
+  readonly bytesMax: number;
+  /** Of one tenant: its slow turns leave room for those of others. */
+  readonly tenantBytesMax: number;
+}
+
+interface Waiter {
+  readonly tenantId: string;
+  readonly bytes: number;
+  readonly go: () => void;
+}
+
+/**
+ * Bytes that many hold together at most. Who asks for more than is left waits, first come, first served; but nobody waits
+ * for the share of another tenant.
+ */
 export class ByteBudget {
-  readonly #bytesMax: number;
-  readonly #waiting: { readonly bytes: number; readonly go: () => void }[] = [];
+  readonly #limits: ByteBudgetLimits;
+  readonly #usedBy = new Map<string, number>();
+  readonly #waiting: Waiter[] = [];
   #used = 0;
 
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
+  constructor(limits: ByteBudgetLimits) {
+    this.#limits = limits;
   }
 
-  /** Resolves with what gives them back. More than there are at all counts as all. @throws the signal's reason */
-  async take(bytes: number, signal: AbortSignal): Promise<() => void> {
+  /** Resolves with what gives them back. More than a tenant's share at all counts as all of it. @throws the signal's reason */
+  async take(tenantId: string, bytes: number, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    const wanted = Math.min(bytes, this.#bytesMax);
-    if (this.#waiting.length > 0 || this.#used + wanted > this.#bytesMax) await this.#wait(wanted, signal);
-    else this.#used += wanted;
+    const wanted = Math.min(bytes, this.#limits.tenantBytesMax, this.#limits.bytesMax);
+    await this.#wait({ tenantId, bytes: wanted }, signal);
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
-      this.#used -= wanted;
+      this.#add(tenantId, -wanted);
       this.#next();
     };
   }
 
-  #wait(bytes: number, signal: AbortSignal): Promise<void> {
+  #wait(wanted: Pick<Waiter, 'tenantId' | 'bytes'>, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const waiter = {
-        bytes,
+        ...wanted,
         go: () => {
           signal.removeEventListener('abort', leave);
           resolve();
@@ -39,16 +54,29 @@ export class ByteBudget {
       };
       signal.addEventListener('abort', leave, { once: true });
       this.#waiting.push(waiter);
+      this.#next();
     });
   }
 
+  /** Whoever is first of its tenant goes when its tenant has room, unless one before it, whose tenant has room too, waits for all. */
   #next(): void {
-    for (;;) {
-      const [first] = this.#waiting;
-      if (first === undefined || this.#used + first.bytes > this.#bytesMax) return;
-      this.#waiting.shift();
-      this.#used += first.bytes;
-      first.go();
+    const full = new Set<string>();
+    for (const waiter of [...this.#waiting]) {
+      const { tenantId, bytes } = waiter;
+      const isFull = (this.#usedBy.get(tenantId) ?? 0) + bytes > this.#limits.tenantBytesMax;
+      if (isFull) full.add(tenantId);
+      if (full.has(tenantId)) continue;
+      if (this.#used + bytes > this.#limits.bytesMax) return;
+      this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+      this.#add(tenantId, bytes);
+      waiter.go();
     }
+  }
+
+  #add(tenantId: string, bytes: number): void {
+    this.#used += bytes;
+    const used = (this.#usedBy.get(tenantId) ?? 0) + bytes;
+    if (used === 0) this.#usedBy.delete(tenantId);
+    else this.#usedBy.set(tenantId, used);
   }
 }

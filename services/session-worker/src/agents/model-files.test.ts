@@ -1,4 +1,5 @@
 import { type AttachmentId, type AttachmentRecord, formatId, type TenantId } from '@turnkeeper/core';
+import { settled, VirtualClock } from '@turnkeeper/core/testing';
 import { expect, it, vi } from 'vitest';
 import { ByteBudget } from './byte-budget.ts';
 import { readModelFiles } from './model-files.ts';
@@ -23,13 +24,16 @@ function scene(
   const find = async (_: TenantId, ids: readonly AttachmentId[]) =>
     all.flatMap(({ record }) => (ids.includes(record.attachmentId) ? [record] : []));
   const bodies = all.map((_, n) => ({ text: '', attachments: [{ kind: 'file', ref: refOf(n), name: `named ${n}` }] }));
+  const alive = vi.fn();
+  const gaveUp = new AbortController();
+  const budget = new ByteBudget({ bytesMax: 1e9, tenantBytesMax: 1e9 });
+  const clock = new VirtualClock();
   const ask = async (takesImages: boolean, given: readonly unknown[] = bodies) => {
-    const { signal } = new AbortController();
-    const options = { attachments: { find, read }, budget: new ByteBudget(1e9) };
-    const { partsOf } = await readModelFiles({ tenantId, bodies: given, takesImages, signal }, options);
+    const wanted = { tenantId, bodies: given, takesImages, signal: gaveUp.signal, alive };
+    const { partsOf } = await readModelFiles(wanted, { attachments: { find, read }, budget, clock });
     return given.flatMap((one) => partsOf(one)).map((part) => (part.type === 'text' ? part.text : part.mediaType));
   };
-  return { ask, read, gone };
+  return { ask, read, gone, alive, budget, clock, gaveUp };
 }
 
 it('gives pictures to a model that takes them, and texts to every one', async () => {
@@ -70,4 +74,38 @@ it('cuts a long text, never within a character, and gives the newest when all ar
   );
   const many = await scene(Array.from({ length: 6 }, () => long)).ask(false);
   expect(many.map((part) => part?.includes('not shown'))).toEqual([true, true, false, false, false, false]);
+});
+
+const note = { name: 'a.txt', mime: 'text/plain', bytes: 'x' };
+
+it('waits for room, and shows life meanwhile', async () => {
+  const { ask, alive, budget, clock } = scene([note]);
+  const giveBack = await budget.take(tenantId, 1e9, new AbortController().signal);
+  const answer = ask(false);
+  await clock.advance(2_000);
+  expect(alive).toHaveBeenCalledTimes(4);
+  giveBack();
+  expect(await answer).toEqual([expect.stringContaining('[End of a.txt]')]);
+  expect(clock.sleeping).toBe(0);
+});
+
+it('only names the files of a turn that has waited for room for long, and holds nothing then', async () => {
+  const { ask, read, budget, clock } = scene([note]);
+  const giveBack = await budget.take(tenantId, 1e9, new AbortController().signal);
+  const answer = ask(false);
+  await clock.advance(10_000);
+  expect(await answer).toEqual(['[File a.txt, text/plain, 1 bytes: its content is not shown here]']);
+  expect(read).not.toHaveBeenCalled();
+  giveBack();
+  await budget.take(tenantId, 1e9, new AbortController().signal);
+});
+
+it('waits no longer than anybody waits for the turn', async () => {
+  const { ask, budget, clock, gaveUp } = scene([note]);
+  await budget.take(tenantId, 1e9, new AbortController().signal);
+  const answer = ask(false);
+  await settled();
+  gaveUp.abort(new Error('stopped'));
+  await expect(answer).rejects.toThrow('stopped');
+  expect(clock.sleeping).toBe(0);
 });

@@ -3,6 +3,7 @@ import {
   type AttachmentId,
   type AttachmentRecord,
   type AttachmentRecords,
+  type Clock,
   parseId,
   type TenantId,
 } from '@turnkeeper/core';
@@ -14,6 +15,7 @@ export interface ModelFilesOptions {
   readonly attachments: Pick<AttachmentRecords & AttachmentBytes, 'find' | 'read'>;
   /** What the turns of this worker hold of files at once. */
   readonly budget: ByteBudget;
+  readonly clock: Clock;
 }
 
 export interface FilesWanted {
@@ -22,6 +24,8 @@ export interface FilesWanted {
   readonly bodies: readonly unknown[];
   readonly takesImages: boolean;
   readonly signal: AbortSignal;
+  /** Called now and then while files have to wait. */
+  readonly alive: () => void;
 }
 
 /** Of one request, so that it fits: newer ones first, others are named only. */
@@ -30,6 +34,11 @@ const IMAGE_BYTES_MAX = 5 * 1024 * 1024;
 const IMAGE_BYTES_TOTAL = 12 * 1024 * 1024;
 const TEXT_BYTES_MAX = 64 * 1024;
 const TEXT_BYTES_TOTAL = 256 * 1024;
+
+/** A turn waits no longer for room: it is answered without its files rather than not at all. */
+const ROOM_MS_MAX = 10_000;
+/** Below the shortest time in which a turn may be told to show life. */
+const ALIVE_MS = 500;
 
 /** What models take as pictures. */
 const IMAGES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
@@ -61,8 +70,8 @@ export interface ModelFiles {
 
 /**
  * Reads what the model can take: pictures as pictures, when it is said to take them, and texts as text, cut where they are
- * long. Of everything else, and of what is too large, too old or gone, a line says that there was a file: a turn never
- * fails for a file, and never keeps quiet about one.
+ * long. Of everything else, of what is too large, too old or gone, and where other turns leave no room, a line says that
+ * there was a file: a turn never fails for a file, and never keeps quiet about one.
  * @throws StoreError; the signal's reason
  */
 export async function readModelFiles(wanted: FilesWanted, options: ModelFilesOptions): Promise<ModelFiles> {
@@ -75,13 +84,11 @@ export async function readModelFiles(wanted: FilesWanted, options: ModelFilesOpt
     ids.flatMap((id) => records.get(id) ?? []),
     wanted.takesImages,
   );
-  const release = await options.budget.take(
-    chosen.reduce((sum, { bytes }) => sum + bytes, 0),
-    wanted.signal,
-  );
+  const room = await roomFor(chosen, wanted, options);
+  const release = room ?? noop;
   try {
     const parts = new Map<AttachmentId, Part>();
-    for (const choice of chosen) {
+    for (const choice of room === null ? [] : chosen) {
       wanted.signal.throwIfAborted();
       const part = await read(choice, wanted.tenantId, options);
       if (part !== null) parts.set(choice.record.attachmentId, part);
@@ -99,6 +106,36 @@ export async function readModelFiles(wanted: FilesWanted, options: ModelFilesOpt
     release();
     throw error;
   }
+}
+
+/** Null: there was none for too long. */
+async function roomFor(
+  chosen: readonly Choice[],
+  { tenantId, signal, alive }: FilesWanted,
+  { budget, clock }: ModelFilesOptions,
+): Promise<(() => void) | null> {
+  if (chosen.length === 0) return noop;
+  const [tooLong, decided] = [new AbortController(), new AbortController()];
+  const watch = async () => {
+    for (let waitedMs = 0; waitedMs < ROOM_MS_MAX; waitedMs += ALIVE_MS) {
+      await clock.sleep(ALIVE_MS, decided.signal);
+      if (decided.signal.aborted) return;
+      alive();
+    }
+    tooLong.abort();
+  };
+  const bytes = chosen.reduce((sum, choice) => sum + choice.bytes, 0);
+  const [room] = await Promise.all([
+    budget
+      .take(tenantId, bytes, AbortSignal.any([signal, tooLong.signal]))
+      .catch((error: unknown) => {
+        if (signal.aborted || !tooLong.signal.aborted) throw error;
+        return null;
+      })
+      .finally(() => decided.abort()),
+    watch(),
+  ]);
+  return room;
 }
 
 interface Choice {

@@ -42,14 +42,15 @@ export function openAiRuntime(options: OpenAiOptions): AgentRuntime {
 
 /** With the files of the conversation in hand, for as long as the model is asked. */
 async function ask(call: AgentCall, options: OpenAiOptions): Promise<AgentReply> {
-  const { signal } = call;
+  const { emit, signal } = call;
   const { runtime, tenantId } = call.config;
   if (runtime.kind !== 'openai') throw new AppError({ code: 'internal', message: 'not the settings of a model' });
   const asked = await call.input();
   const entries = asked === null ? toldOfInterruption(call, await call.history()) : await goingOn(call, asked);
   if (entries === null) return { text: '', usage: null };
   const bodies = entries.slice(-options.historyMax).map(({ body }) => body);
-  const files = await readModelFiles({ tenantId, bodies, takesImages: runtime.images, signal }, options.files);
+  const wanted = { tenantId, bodies, takesImages: runtime.images, signal, alive: () => emit('') };
+  const files = await readModelFiles(wanted, options.files);
   try {
     const messages = modelMessages(entries, options.historyMax, files);
     return await askModel(call, { asked, messages, runtime }, options);

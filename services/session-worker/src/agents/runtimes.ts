@@ -7,6 +7,8 @@ import { type OpenAiOptions, openAiRuntime } from './openai.ts';
 
 /** What all turns of a worker hold of files at once; a request's encoding takes the same again. */
 const FILE_BYTES_MAX = 128 * 1024 * 1024;
+/** And those of one tenant: a few turns full of pictures. */
+const TENANT_FILE_BYTES_MAX = FILE_BYTES_MAX / 4;
 
 export interface RuntimesOptions extends Omit<OpenAiOptions, 'files'>, Pick<ModelFilesOptions, 'attachments'> {
   readonly clock: Clock;
@@ -18,7 +20,8 @@ export interface RuntimesOptions extends Omit<OpenAiOptions, 'files'>, Pick<Mode
  * version of an agent, or of its secrets, is all that it takes.
  */
 export function agentRuntimes(options: RuntimesOptions): RunAgentOptions['runtimes'] {
-  const files = { attachments: options.attachments, budget: new ByteBudget(FILE_BYTES_MAX) };
+  const budget = new ByteBudget({ bytesMax: FILE_BYTES_MAX, tenantBytesMax: TENANT_FILE_BYTES_MAX });
+  const files = { attachments: options.attachments, clock: options.clock, budget };
   const requests = options.metrics.counter('agent_requests_total');
   const tokens = options.metrics.counter('agent_tokens_total');
   const counted = (runtime: AgentRuntime): AgentRuntime => ({
