@@ -153,7 +153,9 @@ function turnOf(item: ClaimRequest, row: ClaimRow, events: readonly ClaimedEvent
     seq: row.seq,
     reason: nameOf<TurnReason>(TURN_REASON, row.reason),
     resumeOf: row.resume_of,
-    interrupted: row.pending ? { reason: row.pending, ageMs: row.pending_ms ?? 0 } : null,
+    // Lanes that were marked before marks had a time have no age. They are told: a note too many costs a line, and
+    // without one an agent may do again what it has done. The next turn that succeeds takes the mark away.
+    interrupted: row.pending ? { reason: row.pending, ageMs: row.pending_ms ?? null } : null,
     startedAt: row.started_at,
     events,
   };

@@ -4,8 +4,8 @@ import { isFresh } from './resume.ts';
 /** A lane that was interrupted and has not had a turn that succeeded since. */
 export interface PendingResume {
   readonly reason: string;
-  /** Since it was marked, on the database clock. */
-  readonly ageMs: number;
+  /** Since it was marked, on the database clock; null = not known, which counts as fresh. */
+  readonly ageMs: number | null;
 }
 
 export interface NoteRequest {

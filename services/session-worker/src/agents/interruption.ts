@@ -21,7 +21,9 @@ export function toldOfInterruption(
 ): readonly TranscriptEntry[] | null {
   const note = resumeNote({
     pending: turn.interrupted,
-    // entries do not say when they were written, and the conversation has just been spoken in
+    // Entries do not say when they were written. No turn has succeeded since the interruption, so they are about as old as
+    // it: its age alone decides. Null, which counts as fresh, is right where nothing was interrupted: a turn takes up what
+    // stands open, however old.
     transcriptAgeMs: turn.interrupted === null ? null : turn.interrupted.ageMs,
     windowMs: config.freshnessMs,
     lastRowRole: roleOf(history.findLast(({ role }) => role !== 'notice')),
