@@ -24,6 +24,8 @@ export interface ChatState extends View {
 }
 
 const RESEND_MS = 2_000;
+/** An `ack` that comes behind the end of its run is a few events late at most. */
+const SETTLED_MAX = 500;
 
 /**
  * One room of one visitor. Nothing is lost when the socket is: events go on behind the cursor, and a message stays in the
@@ -125,10 +127,16 @@ export class ChatSession {
   #event(event: StreamEvent & { readonly id?: string }): void {
     const shown = this.#conversation.add(event);
     if (shown !== null) this.#outbox?.remove(shown);
-    if (event.type === 'run.settled') this.#settled.add(event.data.runId);
+    if (event.type === 'run.settled') this.#ended(event.data.runId);
     if (event.type === 'stream.replayed') this.#show({ isLoaded: true });
     if (event.type === 'run.settled' || event.type === 'message.created') this.#seenSeq = event.seq ?? this.#seenSeq;
     if (event.type === 'message.created' && event.data.role === 'assistant') this.#tellSeen();
+  }
+
+  #ended(runId: string): void {
+    this.#settled.add(runId);
+    const [oldest] = this.#settled;
+    if (this.#settled.size > SETTLED_MAX && oldest !== undefined) this.#settled.delete(oldest);
   }
 
   #refused({ clientId, code, retryable, retryAfterMs }: Frame): void {

@@ -53,9 +53,11 @@ export class Files {
   /** One token for all that is asked meanwhile; a refused one is replaced once. */
   async #withToken<Answer extends { readonly status: number }>(ask: (token: string) => Promise<Answer>) {
     this.#token ??= this.#ask(false);
-    const answer = await ask((await this.#token) ?? '');
+    const used = this.#token;
+    const answer = await ask((await used) ?? '');
     if (answer.status !== 401) return answer;
-    this.#token = this.#ask(true);
+    // who was refused beside this one may have replaced it
+    if (this.#token === used || this.#token === null) this.#token = this.#ask(true);
     return ask((await this.#token) ?? '');
   }
 
@@ -75,6 +77,7 @@ interface Answer {
 
 /** (`fetch` does not say how much of a body has been sent.) */
 function put(file: File, token: string, { onProgress, signal }: UploadOptions): Promise<Answer> {
+  if (signal.aborted) return Promise.resolve({ status: 0, text: '' });
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
     const abort = () => request.abort();

@@ -7,6 +7,8 @@ import { Icon } from './icons.tsx';
 
 /** Types that are shown as pictures: none that can carry a program, as SVG can. */
 const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
+/** What a browser saves and never opens. */
+const SAVED_TYPE = 'application/octet-stream';
 /** Larger ones are loaded when somebody asks for them. */
 const SHOWN_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -83,7 +85,10 @@ function PictureView({ attachment, files, onBroken }: AttachmentProps & { readon
 /** A click beside it closes it, where the browser can do that. */
 const LIGHT = { closedby: 'any' } as const;
 
-function usePicture({ attachment: { ref }, files }: AttachmentProps): readonly [url: string | null, isFault: boolean] {
+function usePicture({
+  attachment: { ref, mime = '' },
+  files,
+}: AttachmentProps): readonly [url: string | null, isFault: boolean] {
   const [url, setUrl] = useState<string | null>(null);
   const [isFault, setFault] = useState(false);
   useEffect(() => {
@@ -92,7 +97,8 @@ function usePicture({ attachment: { ref }, files }: AttachmentProps): readonly [
     files.read(ref).then(
       (blob) => {
         if (isLeft) return;
-        made = URL.createObjectURL(blob);
+        // what was judged to be a picture is one for the browser too, whatever the answer says: its address can be opened
+        made = URL.createObjectURL(new Blob([blob], { type: PICTURES.has(mime) ? mime : SAVED_TYPE }));
         setUrl(made);
       },
       () => setFault(true),
@@ -101,13 +107,13 @@ function usePicture({ attachment: { ref }, files }: AttachmentProps): readonly [
       isLeft = true;
       if (made !== null) URL.revokeObjectURL(made);
     };
-  }, [files, ref]);
+  }, [files, ref, mime]);
   return [url, isFault];
 }
 
 async function save(files: Pick<Files, 'read'>, { ref, name = 'file' }: Attachment): Promise<void> {
   // whatever it says that it is, it is bytes: nothing may be opened as a page of this origin
-  const url = URL.createObjectURL(new Blob([await files.read(ref)], { type: 'application/octet-stream' }));
+  const url = URL.createObjectURL(new Blob([await files.read(ref)], { type: SAVED_TYPE }));
   const link = document.createElement('a');
   link.href = url;
   link.download = name;
