@@ -12,13 +12,21 @@ const hello = { model: 'main', messages: [{ role: 'user', content: 'hello' }] };
 function setUp() {
   const ports = new TestPorts();
   const app = ports.app();
-  const post = (body: unknown, headers: Readonly<Record<string, string>> = {}) =>
+  const post = (body: unknown, headers: Readonly<Record<string, string>> = {}, payloadAsStream = false) =>
     app.inject({
-      ...{ method: 'POST', url: '/v1/chat/completions' },
+      ...{ method: 'POST', url: '/v1/chat/completions', payloadAsStream },
       payload: typeof body === 'string' ? body : JSON.stringify(body),
       headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...headers },
     });
-  return { ports, post };
+  /** An answer while it comes. */
+  const read = (body: unknown) => {
+    const got = { body: '' };
+    const whole = post(body, {}, true).then(async (answer) => {
+      for await (const chunk of answer.stream()) got.body += String(chunk);
+    });
+    return { got, whole };
+  };
+  return { ports, post, read };
 }
 
 /** The id of the run that the door follows. */
@@ -51,7 +59,7 @@ function end(ports: TestPorts, { status = 'ok', text = 'hi there' as string | nu
 }
 
 /** The frames of a streamed answer. */
-const framesOf = ({ body }: LightMyRequestResponse) =>
+const framesOf = ({ body }: Pick<LightMyRequestResponse, 'body'>) =>
   [...body.matchAll(/^data: (.*)$/gm)].map(([, json = '']) => (json === '[DONE]' ? json : JSON.parse(json)));
 
 describe('POST /v1/chat/completions', () => {
@@ -71,17 +79,21 @@ describe('POST /v1/chat/completions', () => {
   });
 
   it('streams the text as it comes, each piece once, and what was lost at the end', async () => {
-    const { ports, post } = setUp();
-    const answer = post({ ...hello, stream: true, stream_options: { include_usage: true } });
+    const { ports, read } = setUp();
+    const { got, whole } = read({ ...hello, stream: true, stream_options: { include_usage: true } });
     const runId = await followed(ports);
     const about = { turnId: trn, runIds: [runId], attempt: 1, type: 'message.delta' };
-    await vi.waitFor(() => {
-      // nothing is passed on before the lane was replayed
-      ports.say({ ...about, data: { part: 0, offset: 0, text: 'hi' } });
-      expect(ports.lane.cursors.length).toBeGreaterThan(0);
-    });
+    await vi.waitFor(
+      () => {
+        // nothing is passed on before the lane was replayed
+        ports.say({ ...about, data: { part: 0, offset: 0, text: 'hi' } });
+        expect(framesOf(got).at(-1)).toMatchObject({ choices: [{ delta: { content: 'hi' } }] });
+      },
+      { timeout: 10_000 },
+    );
     end(ports);
-    const frames = framesOf(await answer);
+    await whole;
+    const frames = framesOf(got);
     expect(frames.at(-1)).toBe('[DONE]');
     const chunks = frames.slice(0, -1).map((frame) => CompletionChunkSchema.parse(frame));
     expect(chunks[0]?.choices[0]?.delta).toEqual({ role: 'assistant', content: '' });
