@@ -1,6 +1,6 @@
 /**
- * Coordinators as processes, on a real Postgres: who leads, who is declared dead, and what becomes of lost turns. Each test
- * has a database of its own and mostly waits, so they run side by side.
+ * Coordinators as processes, on a real Postgres: who leads, who is declared dead, and what becomes of lost turns. One
+ * scene after another: leases run on real time, and a beat that its neighbours make late is a death that no scene expects.
  */
 import { until } from '@turnkeeper/test-harness';
 import { expect, test, vi } from 'vitest';
@@ -8,7 +8,7 @@ import { fateOf, leaderOf, listen, metric, openScene, startWorker, workerState }
 
 vi.setConfig({ testTimeout: 180_000 });
 
-test.concurrent('a worker that stops beating is declared dead; its turn is interrupted once, its lane and partitions handed on', async (context) => {
+test('a worker that stops beating is declared dead; its turn is interrupted once, its lane and partitions handed on', async (context) => {
   const { stage, prefix, startCoordinator } = await openScene(context);
   const coordinator = await startCoordinator('coordinator-1');
   const worker = await startWorker(stage, context);
@@ -36,7 +36,7 @@ test.concurrent('a worker that stops beating is declared dead; its turn is inter
   expect(await metric(coordinator, 'takeover_delay_seconds_count')).toBe(1);
 });
 
-test.concurrent('when the leader is killed the standby leads, declares it dead and repairs on', async (context) => {
+test('when the leader is killed the standby leads, declares it dead and repairs on', async (context) => {
   const { stage, startCoordinator } = await openScene(context);
   const leader = await startCoordinator('coordinator-1');
   await until('the first one leads', async () => (await leaderOf(stage)) === leader.bootId);
@@ -57,7 +57,7 @@ test.concurrent('when the leader is killed the standby leads, declares it dead a
   expect(await metric(standby, 'leader')).toBe(1);
 });
 
-test.concurrent('a leader that was stopped and wakes ends itself, and repairs nothing twice', async (context) => {
+test('a leader that was stopped and wakes ends itself, and repairs nothing twice', async (context) => {
   const { stage, startCoordinator } = await openScene(context);
   const paused = await startCoordinator('coordinator-1');
   await until('the first one leads', async () => (await leaderOf(stage)) === paused.bootId);
@@ -85,7 +85,7 @@ test.concurrent('a leader that was stopped and wakes ends itself, and repairs no
   expect(await fateOf(stage, lane, turn)).toEqual({ interrupted: 1, resume_of: turn.fence.turnId, resumes: 1 });
 });
 
-test.concurrent('SIGTERM hands the lease over and ends with 0', async (context) => {
+test('SIGTERM hands the lease over and ends with 0', async (context) => {
   const { stage, startCoordinator } = await openScene(context);
   const leader = await startCoordinator('coordinator-1');
   await until('the first one leads', async () => (await leaderOf(stage)) === leader.bootId);
@@ -98,7 +98,6 @@ test.concurrent('SIGTERM hands the lease over and ends with 0', async (context) 
   expect(await workerState(stage, leader.bootId)).toBe(2);
 });
 
-// alone: that a life is spared shows only where nothing else makes beats late
 test('when nobody could write for longer than a lease nobody is declared dead', async (context) => {
   const { stage, startCoordinator } = await openScene(context);
   const coordinators = await Promise.all([startCoordinator('coordinator-1'), startCoordinator('coordinator-2')]);

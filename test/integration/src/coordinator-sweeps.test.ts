@@ -1,11 +1,11 @@
-/** What the leader repairs and measures besides lost turns. */
+/** What the leader repairs and measures besides lost turns; one scene after another, for the sake of leases on real time. */
 import { type AccountId, formatId } from '@turnkeeper/core';
 import { systemIds as ids } from '@turnkeeper/platform/process';
 import { until } from '@turnkeeper/test-harness';
 import { expect, test } from 'vitest';
 import { listen, metric, openScene, startWorker } from './coordinator-scene.ts';
 
-test.concurrent('a send of a lost worker becomes unknown and is owed one resend, marked as such, which its lane is woken for', async (context) => {
+test('a send of a lost worker becomes unknown and is owed one resend, marked as such, which its lane is woken for', async (context) => {
   const { stage, prefix, startCoordinator } = await openScene(context);
   const worker = await startWorker(stage, context);
   const { lane, turn } = worker;
@@ -26,7 +26,7 @@ test.concurrent('a send of a lost worker becomes unknown and is owed one resend,
   expect(await metric(coordinator, 'sweep_repairs_total{sweep="deliveries",kind="resent"}')).toBe(1);
 });
 
-test.concurrent('what tenants have in the queue is measured: for every ingress, and for the leader alone to tell', async (context) => {
+test('what tenants have in the queue is measured: for every ingress, and for the leader alone to tell', async (context) => {
   const { stage, startCoordinator } = await openScene(context);
   const tenantId = await stage.tenant('busy');
   for (const text of ['a', 'b', 'c']) await stage.send(stage.lane(tenantId, 'k'), text);
@@ -47,7 +47,7 @@ test.concurrent('what tenants have in the queue is measured: for every ingress, 
   );
 });
 
-test.concurrent('rows past retention are deleted, what is recent stays', async (context) => {
+test('rows past retention are deleted, what is recent stays', async (context) => {
   const { stage, startCoordinator } = await openScene(context);
   const worker = await startWorker(stage, context);
   await stage.commit(worker.bootId, worker.turn);
