@@ -46,7 +46,7 @@ export function openStores(config: IngressConfig, kit: Kit) {
       configs: new storage.TenantConfigStore(operators),
       cluster,
       journal: new storage.JournalStore(databases.admin),
-      parked: new storage.ParkedEventStore({ database: databases.admin, ids }),
+      parked: new storage.ParkedEventStore({ database: databases.admin }),
     },
     slots: new SlotMap(ownership),
     nodes: new IngressCount(cluster),

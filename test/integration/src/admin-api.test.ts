@@ -329,12 +329,31 @@ describe('POST /admin/v1/events/{id}/replay', () => {
     ]);
     expect(rows).toHaveLength(2);
     expect(rows[0]).toEqual(rows[1]);
-    const audit = await asOwner("select actor, subject from tk.audit where action = 'event.replayed'", []);
-    expect(audit).toEqual([{ actor: expect.stringMatching(/^operator:/), subject: `event:${accepted.eventId}` }]);
+    const subject = `event:${accepted.eventId}`;
+    const audit = await asOwner('select actor, subject from tk.audit where subject = $1', [subject]);
+    expect(audit).toEqual([{ actor: expect.stringMatching(/^operator:/), subject }]);
     const told = await cluster.admin('/admin/v1/audit?tenant=test&limit=1');
     expect(told.json).toMatchObject({ data: [{ tenant: 'test', action: 'event.replayed' }], hasMore: true });
     const next = await cluster.admin(`/admin/v1/audit?tenant=test&limit=200&cursor=${told.json.nextCursor}`);
     expect(next.json.data.every(({ id }: { id: string }) => id !== told.json.data[0].id)).toBe(true);
+  });
+
+  test('notes who asked again where the first was not noted, once, and tells what is gone', async () => {
+    const { eventId } = (await post('/v1/messages', saying('poison!'))).json;
+    await park(eventId);
+    const replay = () => cluster.admin(`/admin/v1/events/${eventId}/replay`, { method: 'POST' });
+    const { json } = await replay();
+    const noted = () => asOwner('select detail from tk.audit where subject = $1', [`event:${eventId}`]);
+    await asOwner('delete from tk.audit where subject = $1', [`event:${eventId}`]);
+    expect([(await replay()).json.status, (await replay()).json.status]).toEqual(['duplicate', 'duplicate']);
+    expect(await noted()).toEqual([{ detail: { eventId: json.eventId } }]);
+
+    await asOwner('delete from tk.events where id = $1', [parseId(json.eventId, 'evt')]);
+    const deleted = await replay();
+    expect([deleted.status, deleted.json.code]).toEqual([410, 'gone']);
+    await asOwner(`update tk.events set body = '{"text": ""}' where id = $1`, [parseId(eventId, 'evt')]);
+    const erased = await replay();
+    expect([erased.status, erased.json.code]).toEqual([410, 'gone']);
   });
 
   test('refuses what was not parked, and what is not there', async () => {

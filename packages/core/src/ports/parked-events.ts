@@ -14,8 +14,8 @@ export interface ParkedEvent extends LaneRef {
 }
 
 export interface ParkedEvents {
-  /** Null: there is no such event. @throws StoreError */
-  find(eventId: EventId): Promise<ParkedEvent | 'not_parked' | null>;
-  /** One row of the audit trail. @throws StoreError */
+  /** Null: there is no such event. `erased`: it was parked, and what it said has been erased since. @throws StoreError */
+  find(eventId: EventId): Promise<ParkedEvent | 'not_parked' | 'erased' | null>;
+  /** One row of the audit trail for each `eventId`, the event that the replay made, however often it is noted. @throws StoreError */
   noteReplay(replay: { readonly parked: ParkedEvent; readonly eventId: EventId; readonly actor: Actor }): Promise<void>;
 }

@@ -1,13 +1,13 @@
 import {
   type AccountId,
   type AgentId,
+  digestId,
   EVENT_KIND,
   EVENT_STATE,
   type EventBody,
   type EventId,
   type EventKind,
   formatId,
-  type Ids,
   type LaneId,
   type ParkedEvent,
   type ParkedEvents,
@@ -21,29 +21,31 @@ import { nameOf } from './state-names.ts';
 /** What was set aside, over all tenants, as tk_admin. */
 export class ParkedEventStore implements ParkedEvents {
   readonly #database: Database;
-  readonly #ids: Ids;
   readonly #build: QueryBuilder = queryBuilder();
 
-  constructor({ database, ids }: { readonly database: Database; readonly ids: Ids }) {
+  constructor({ database }: { readonly database: Database }) {
     this.#database = database;
-    this.#ids = ids;
   }
 
-  async find(eventId: EventId): Promise<ParkedEvent | 'not_parked' | null> {
+  async find(eventId: EventId): Promise<ParkedEvent | 'not_parked' | 'erased' | null> {
     const [row] = await runQuery(this.#database, selectEvent(this.#build, eventId));
     if (row === undefined) return null;
-    return row.state === EVENT_STATE.parked ? parkedOf(eventId, row) : 'not_parked';
+    if (row.state !== EVENT_STATE.parked) return 'not_parked';
+    return isWhole(row.body) ? parkedOf(eventId, row, row.body) : 'erased';
   }
 
   async noteReplay({ parked, eventId, actor }: Parameters<ParkedEvents['noteReplay']>[0]): Promise<void> {
-    const query = this.#build.insertInto('tk.audit').values({
-      tenant_id: parked.tenantId,
-      id: this.#ids.next(),
-      actor,
-      action: 'event.replayed',
-      subject: `event:${formatId('evt', parked.eventId)}`,
-      detail: JSON.stringify({ eventId: formatId('evt', eventId) }),
-    });
+    const query = this.#build
+      .insertInto('tk.audit')
+      .values({
+        tenant_id: parked.tenantId,
+        id: digestId('event.replayed', eventId),
+        actor,
+        action: 'event.replayed',
+        subject: `event:${formatId('evt', parked.eventId)}`,
+        detail: JSON.stringify({ eventId: formatId('evt', eventId) }),
+      })
+      .onConflict((conflict) => conflict.doNothing());
     await runQuery(this.#database, query);
   }
 }
@@ -63,7 +65,12 @@ function selectEvent(build: QueryBuilder, eventId: EventId) {
     .limit(1);
 }
 
-function parkedOf(eventId: EventId, row: RowOf<typeof selectEvent>): ParkedEvent {
+/** What was erased keeps no source. */
+function isWhole(body: unknown): body is EventBody {
+  return typeof body === 'object' && body !== null && 'source' in body;
+}
+
+function parkedOf(eventId: EventId, row: RowOf<typeof selectEvent>, body: EventBody): ParkedEvent {
   return {
     eventId,
     slot: row.slot,
@@ -73,6 +80,6 @@ function parkedOf(eventId: EventId, row: RowOf<typeof selectEvent>): ParkedEvent
     sessionKey: row.key,
     kind: nameOf<EventKind>(EVENT_KIND, row.kind) ?? 'message',
     accountId: row.account_id as AccountId | null,
-    body: row.body as EventBody,
+    body,
   };
 }
