@@ -98,6 +98,7 @@ export const CATALOGUE = {
     help: "From a lost worker's last heartbeat to the interruption of its turns.",
   },
   resumes_total: { type: 'counter', labels: ['reason', 'outcome'], help: 'Interrupted turns by what was decided.' },
+  events_parked: { type: 'counter', help: 'Turns whose events were set aside because they had failed too often.' },
   lanes_suspended: { type: 'gauge', help: 'Lanes suspended after repeated crashes (leader only).' },
   deliveries_total: { type: 'counter', labels: ['platform', 'state'], help: 'Deliveries that reached a state.' },
   delivery_attempts_total: { type: 'counter', help: 'Sends that were tried.' },

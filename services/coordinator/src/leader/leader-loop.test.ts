@@ -45,6 +45,7 @@ class Scene {
         live: { publish: () => undefined },
         clock: this.clock,
         resumes: metrics.counter('resumes_total'),
+        parked: metrics.counter('events_parked'),
         delay: metrics.histogram('takeover_delay_seconds'),
         logger,
       }),

@@ -62,6 +62,7 @@ export function allSweeps(options: AllSweepsOptions): SweepGroup[] {
         lostTurns({
           ...options,
           resumes: metrics.counter('resumes_total'),
+          parked: metrics.counter('events_parked'),
           delay: metrics.histogram('takeover_delay_seconds'),
         }),
       ],

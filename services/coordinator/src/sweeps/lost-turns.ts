@@ -6,6 +6,8 @@ export interface LostTurnsOptions extends LaneWakerOptions {
   readonly repair: Pick<RepairStore, 'lostTurns' | 'interrupt'>;
   /** `resumes_total` */
   readonly resumes: Counter;
+  /** `events_parked` */
+  readonly parked: Counter;
   /** `takeover_delay_seconds` */
   readonly delay: Histogram;
   readonly logger: Logger;
@@ -18,7 +20,7 @@ const TURNS_MAX = 500;
  * claim that was on its way then is found by a later look (protocol H10).
  */
 export function lostTurns(options: LostTurnsOptions): Sweep {
-  const { delay, logger, repair, resumes } = options;
+  const { delay, logger, parked, repair, resumes } = options;
   return {
     name: 'lost-turns',
     deadlineMs: 10_000,
@@ -32,6 +34,7 @@ export function lostTurns(options: LostTurnsOptions): Sweep {
           repairs[outcome] = (repairs[outcome] ?? 0) + 1;
           delay.observe(lostForMs / 1000);
           resumes.inc({ reason: 'restart_interrupted', outcome });
+          if (outcome === 'parked') parked.inc();
         }
         await wakeLanes(options, turns.map(({ lane }) => lane)); // biome-ignore format: one thought
       }
