@@ -6,6 +6,7 @@ import { callApi } from '../api.ts';
 import { addOutputFlag, type OutputFormat, printOne } from '../output.ts';
 import { ago, shorten } from '../show.ts';
 import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
+import { sessionInPath } from './arguments.ts';
 import { detailsOf, registerNoun } from './nouns.ts';
 
 /** `turnkeeper deliveries list|get|retry|resolve` */
@@ -27,7 +28,12 @@ export function registerDeliveries(program: Command): void {
     ],
     filters: [
       { flag: '--status <status>', param: 'status', help: `one of ${DELIVERY_STATUSES.join(', ')}` },
-      { flag: '--session <session>', param: 'session', help: 'of this conversation (ses_… or its key)' },
+      {
+        flag: '--session <session>',
+        param: 'session',
+        help: 'of this conversation (ses_… or its key)',
+        written: sessionInPath,
+      },
       { flag: '--run <run>', param: 'runId', help: 'of this run' },
       { flag: '--agent <agent>', param: 'agentId', help: 'of this agent (name or id)' },
       { flag: '--account <account>', param: 'accountId', help: 'through this account (name or id)' },

@@ -21,6 +21,8 @@ export interface Noun<Row> {
   readonly getBy: string;
   /** Where the server has no door for one of them, `get` looks through the list. */
   readonly isNamed?: (row: Row, name: string) => boolean;
+  /** A name may mean several rows, which stand together in the list: `get` shows them all, as a list. */
+  readonly namesMany?: boolean;
   /** How a name stands in a path; encoded as it is unless said otherwise. */
   readonly inPath?: (name: string) => string;
 }
@@ -30,6 +32,8 @@ export interface Filter {
   readonly flag: string;
   readonly param: string;
   readonly help: string;
+  /** How its value is written as a parameter; as it is unless said otherwise. */
+  readonly written?: (value: string) => string;
   /** Says which thing is meant, so `get` takes it, too. */
   readonly isScope?: boolean;
 }
@@ -40,6 +44,8 @@ type Flags = TargetFlags &
 const PAGE_MAX = 200;
 const ROWS_DEFAULT = 50;
 const ROWS_MAX = 100_000;
+/** Pages may be empty and still lead on: a list that is asked for few rows does not walk through all there ever was. */
+const PAGES_BEYOND = 100;
 
 /** The noun's command, for verbs of its own. */
 export function registerNoun<Row>(program: Command, noun: Noun<Row>): Command {
@@ -82,14 +88,20 @@ const PageSchema = z.looseObject({ data: z.array(z.unknown()), nextCursor: z.str
 
 async function printList<Row>(noun: Noun<Row>, flags: Flags): Promise<void> {
   const { data, hasMore } = await readList(noun, flags, flags.limit ?? ROWS_DEFAULT);
-  if (flags.output === 'table')
-    printRows(
-      data.map((row) => noun.row.parse(row)),
-      noun.columns,
-      'table',
-    );
-  else printRows(data, [], flags.output);
-  if (hasMore && flags.output === 'table') process.stderr.write(`${dim('there are more: --limit')}\n`);
+  printFound(noun, data, flags);
+  if (hasMore && flags.output === 'table') process.stderr.write(`${dim(moreHint(data.length, flags))}\n`);
+}
+
+function printFound<Row>(noun: Noun<Row>, data: readonly unknown[], { output }: Flags): void {
+  if (output !== 'table') printRows(data, [], output);
+  else {
+    const rows = data.map((row) => noun.row.parse(row));
+    printRows(rows, noun.columns, 'table');
+  }
+}
+
+function moreHint(rows: number, { limit = ROWS_DEFAULT }: Flags): string {
+  return rows < limit ? 'there may be more, further back than was looked: narrow the list' : 'there are more: --limit';
 }
 
 async function readList<Row>(
@@ -98,17 +110,20 @@ async function readList<Row>(
   rowsMax: number,
 ): Promise<{ data: readonly unknown[]; hasMore: boolean }> {
   const data: unknown[] = [];
+  let hasMore = false;
   for await (const page of pagesOf(noun, flags, rowsMax)) {
     data.push(...page.data);
-    if (page.nextCursor !== null && data.length >= rowsMax) return { data, hasMore: true };
+    hasMore = page.nextCursor !== null;
   }
-  return { data, hasMore: false };
+  return { data, hasMore };
 }
 
+/** Pages until there are so many rows, no more, or more pages than so many rows can need and `PAGES_BEYOND`. */
 async function* pagesOf<Row>(noun: Noun<Row>, flags: Flags, rowsMax: number) {
   const door = await doorOf(noun, flags);
   let left = rowsMax;
-  for (let cursor: string | null = ''; cursor !== null && left > 0; ) {
+  let pagesLeft = Math.ceil(rowsMax / PAGE_MAX) + PAGES_BEYOND;
+  for (let cursor: string | null = ''; cursor !== null && left > 0 && pagesLeft > 0; pagesLeft--) {
     const query = queryOf(filtersOf(noun), flags);
     query.set('limit', String(Math.min(PAGE_MAX, left)));
     if (cursor !== '') query.set('cursor', cursor);
@@ -120,7 +135,12 @@ async function* pagesOf<Row>(noun: Noun<Row>, flags: Flags, rowsMax: number) {
 }
 
 async function printThing<Row>(noun: Noun<Row>, name: string, flags: Flags): Promise<void> {
-  const found = noun.isNamed === undefined ? await readThing(noun, name, flags) : await findThing(noun, name, flags);
+  if (noun.namesMany) {
+    printFound(noun, await findThings(noun, name, flags), flags);
+    return;
+  }
+  const found =
+    noun.isNamed === undefined ? await readThing(noun, name, flags) : (await findThings(noun, name, flags))[0];
   const thing = z.looseObject({}).parse(found);
   printOne(thing, detailsOf(thing), flags.output);
 }
@@ -132,13 +152,17 @@ async function readThing<Row>(noun: Noun<Row>, name: string, flags: Flags): Prom
   return callApi({ ...door, path: `${door.path}/${inPath(name)}${query === '' ? '' : `?${query}`}` });
 }
 
-/** @throws CliError `failed` when it is not among those that are listed */
-async function findThing<Row>(noun: Noun<Row>, name: string, flags: Flags): Promise<unknown> {
+/** All rows that the name means, or the first of them. @throws CliError `failed` when it is not among those that are listed */
+async function findThings<Row>(noun: Noun<Row>, name: string, flags: Flags): Promise<readonly unknown[]> {
+  const found: unknown[] = [];
   for await (const { data } of pagesOf(noun, flags, ROWS_MAX)) {
-    const thing = data.find((row) => noun.isNamed?.(noun.row.parse(row), name));
-    if (thing !== undefined) return thing;
+    const named = data.filter((row) => noun.isNamed?.(noun.row.parse(row), name));
+    found.push(...named);
+    const goesOn = noun.namesMany === true && (data.length === 0 || named.at(-1) === data.at(-1));
+    if (found.length > 0 && !goesOn) break;
   }
-  throw new CliError('failed', `No such ${noun.getBy} among the ${noun.noun}.`);
+  if (found.length === 0) throw new CliError('failed', `No such ${noun.getBy} among the ${noun.noun}.`);
+  return found;
 }
 
 /** One line per leaf, named by its way there. */
@@ -160,10 +184,10 @@ async function doorOf<Row>({ door, path }: Noun<Row>, flags: Flags) {
 
 function queryOf(filters: readonly Filter[], flags: Flags): URLSearchParams {
   const query = new URLSearchParams();
-  for (const { flag, param } of filters) {
+  for (const { flag, param, written = String } of filters) {
     const name = flag.replace(/^--/, '').split(' ')[0] ?? '';
     const value = flags[name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
-    if (value !== undefined) query.set(param, String(value));
+    if (value !== undefined) query.set(param, written(String(value)));
   }
   return query;
 }

@@ -27,5 +27,6 @@ export function registerUsage(program: Command): void {
     ],
     getBy: 'day',
     isNamed: ({ day }, name) => day === name,
+    namesMany: true,
   });
 }
