@@ -201,12 +201,20 @@ describe('the door for clients of OpenAI', () => {
     });
     const runs = async () => (await cluster.api(`/v1/runs?sessionKey=${sessionKey}`)).json.data;
     await until('it runs', async () => (await runs())[0]?.status === 'running');
+    await until('it is followed', async () => (await openRunStreams()) === 1);
     gone.abort();
     await expect(left).rejects.toThrow();
+    await until('the node has seen that the caller has gone', async () => (await openRunStreams()) === 0);
     const [run] = await runs();
     expect(run.status).toBe('running');
     await cluster.api(`/v1/runs/${run.runId}/cancel`, { method: 'POST' });
   });
+
+  /** On the first node. */
+  const openRunStreams = async () => {
+    const answer = await fetch(`${cluster.ingress[0]?.internalUrl}/metrics`);
+    return Number(/^turnkeeper_streams_open\{kind="run"\} (\d+)$/m.exec(await answer.text())?.[1]);
+  };
 
   test('says that a run was cancelled', async () => {
     const sessionKey = randomUUID();
