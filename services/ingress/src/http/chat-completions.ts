@@ -150,7 +150,8 @@ async function answer({ acceptance, run, joined }: Joined, asked: Asked): Promis
   reply.raw.once('error', () => followed.leave('the reader has gone'));
   await joined.follow(followed, { run, caller });
   if (body.stream !== true) return answerWhole(followed, head, asked);
-  stream = new CompletionStream(reply, head);
+  const onSlow = () => followed.leave('the reader has gone');
+  stream = new CompletionStream(reply, { head, clock: parts.clock, onSlow });
   try {
     const said = spokenOf(await followed.over, head.id);
     finish(stream, { said, text, head, withUsage: body.stream_options?.include_usage === true });
