@@ -74,7 +74,7 @@ export class TypedCommands {
     const item = acceptMessage.itemOf({
       ...message,
       kind: 'command',
-      content: { ...content, text: rest || content.text },
+      content: goesOn ? { ...content, rest } : content,
     });
     const result = await control.typed(nodeId, {
       ...{ item, command, goesOn, notices: NOTICES[command] },

@@ -24,6 +24,8 @@ export interface EventBody {
   readonly busyMode?: string;
   /** What its sender says went before, oldest first, of a conversation that begins with this message. */
   readonly before?: readonly { readonly role: 'user' | 'assistant'; readonly text: string }[];
+  /** What is behind a command that the text begins with: the agent is given this instead. */
+  readonly rest?: string;
   /** The platform's own id of the message. */
   readonly platformMessageId?: string;
 }

@@ -40,7 +40,7 @@ export function echoRuntime(clock: Clock): AgentRuntime {
 }
 
 function textOf({ events }: AgentCall['turn']): string {
-  return events.map(({ body }) => body.text).join('\n');
+  return events.map(({ body }) => body.rest ?? body.text).join('\n');
 }
 
 const WAIT_MS = 24 * 3_600_000;

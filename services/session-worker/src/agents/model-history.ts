@@ -18,7 +18,8 @@ interface HistoryMessage {
   readonly message: ModelMessage;
 }
 
-const text = z.object({ text: z.string() });
+/** `rest`: what a person typed behind a command. */
+const text = z.object({ text: z.string(), rest: z.string().optional() });
 const before = z.object({ before: z.array(z.object({ role: z.enum(['user', 'assistant']), text: z.string() })) });
 const callStep = z.object({
   blocks: z.array(
@@ -66,9 +67,10 @@ function messagesOf({ role, body }: TranscriptEntry, files: Pick<ModelFiles, 'pa
     const lines = parts.map((part) => (part.type === 'text' ? part.text : `[File ${part.filename ?? ''}]`));
     return assistantOf([{ type: 'text', text: [said.text, ...lines].filter((line) => line !== '').join('\n') }]);
   }
+  const asked = said.rest ?? said.text;
   const earlier = before.safeParse(body).data?.before ?? [];
-  if (parts.length === 0) return [...earlier.map(spokenOf), spokenOf({ role, text: said.text })];
-  const words = said.text === '' ? [] : [{ type: 'text' as const, text: said.text }];
+  if (parts.length === 0) return [...earlier.map(spokenOf), spokenOf({ role, text: asked })];
+  const words = asked === '' ? [] : [{ type: 'text' as const, text: asked }];
   return [...earlier.map(spokenOf), { ...NOTHING, role, message: { role, content: [...words, ...parts] } }];
 }
 
