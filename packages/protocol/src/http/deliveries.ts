@@ -1,16 +1,9 @@
 /** Deliveries: what became of each message on its way out. */
+import { DELIVERY_STATE, type DeliveryStatus } from '@turnkeeper/core';
 import { z } from 'zod';
 import { CursorParam, InstantSchema, limitParam, listOf, ReferenceSchema, SessionKeySchema } from './fields.ts';
 
-export const DELIVERY_STATUSES = [
-  'pending',
-  'sending',
-  'delivered',
-  'failed',
-  'unknown',
-  'abandoned',
-  'offered',
-] as const;
+export const DELIVERY_STATUSES = Object.keys(DELIVERY_STATE) as [DeliveryStatus, ...DeliveryStatus[]];
 
 const DeliveryStatusSchema = z.enum(DELIVERY_STATUSES);
 

@@ -1,13 +1,12 @@
 import { systemClock } from '@turnkeeper/platform/clock';
 import { DELIVERY_STATUSES, DeliverySchema } from '@turnkeeper/protocol';
 import { type Command, Option } from 'commander';
-import { z } from 'zod';
 import { callApi } from '../api.ts';
-import { addOutputFlag, type OutputFormat, printOne } from '../output.ts';
+import { addOutputFlag, type OutputFormat } from '../output.ts';
 import { ago, shorten } from '../show.ts';
 import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
 import { sessionInPath } from './arguments.ts';
-import { detailsOf, registerNoun } from './nouns.ts';
+import { printAnswer, registerNoun } from './nouns.ts';
 
 /** `turnkeeper deliveries list|get|retry|resolve` */
 export function registerDeliveries(program: Command): void {
@@ -68,6 +67,5 @@ async function call(
 ): Promise<void> {
   const target = await resolveTarget(flags);
   const path = `/v1/deliveries/${encodeURIComponent(delivery)}/${verb}`;
-  const thing = z.looseObject({}).parse(await callApi({ ...target.tenant(), method: 'POST', path, body }));
-  printOne(thing, detailsOf(thing), flags.output);
+  printAnswer(await callApi({ ...target.tenant(), method: 'POST', path, body }), flags.output);
 }

@@ -1,12 +1,11 @@
 import { systemClock } from '@turnkeeper/platform/clock';
 import { EventSchema } from '@turnkeeper/protocol';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import { callApi } from '../api.ts';
-import { addOutputFlag, type OutputFormat, printOne } from '../output.ts';
+import { addOutputFlag, type OutputFormat } from '../output.ts';
 import { ago, shorten } from '../show.ts';
 import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
-import { detailsOf, registerNoun } from './nouns.ts';
+import { printAnswer, registerNoun } from './nouns.ts';
 
 /** `turnkeeper events` */
 export function registerEvents(program: Command): void {
@@ -38,8 +37,7 @@ export function registerEvents(program: Command): void {
   addTargetFlags(addOutputFlag(replay), 'operator').action(async (event: string, flags: ReplayFlags) => {
     const target = await resolveTarget(flags);
     const path = `/admin/v1/events/${encodeURIComponent(event)}/replay`;
-    const answer = z.looseObject({}).parse(await callApi({ ...target.operator(), method: 'POST', path }));
-    printOne(answer, detailsOf(answer), flags.output);
+    printAnswer(await callApi({ ...target.operator(), method: 'POST', path }), flags.output);
   });
 }
 

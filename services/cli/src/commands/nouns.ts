@@ -141,8 +141,7 @@ async function printThing<Row>(noun: Noun<Row>, name: string, flags: Flags): Pro
   }
   const found =
     noun.isNamed === undefined ? await readThing(noun, name, flags) : (await findThings(noun, name, flags))[0];
-  const thing = z.looseObject({}).parse(found);
-  printOne(thing, detailsOf(thing), flags.output);
+  printAnswer(found, flags.output);
 }
 
 async function readThing<Row>(noun: Noun<Row>, name: string, flags: Flags): Promise<unknown> {
@@ -165,8 +164,14 @@ async function findThings<Row>(noun: Noun<Row>, name: string, flags: Flags): Pro
   return found;
 }
 
+/** Prints what a command was answered, every field of it. */
+export function printAnswer(answer: unknown, format: OutputFormat): void {
+  const thing = z.looseObject({}).parse(answer);
+  printOne(thing, detailsOf(thing), format);
+}
+
 /** One line per leaf, named by its way there. */
-export function detailsOf(thing: Readonly<Record<string, unknown>>): Column<unknown>[] {
+function detailsOf(thing: Readonly<Record<string, unknown>>): Column<unknown>[] {
   return leavesOf(thing, '').map(([title, value]) => ({ title, of: () => value }));
 }
 

@@ -2,11 +2,11 @@ import { systemClock } from '@turnkeeper/platform/clock';
 import { PartitionSchema } from '@turnkeeper/protocol';
 import { type LayoutChange, openDatabase, PartitionLayout } from '@turnkeeper/storage';
 import type { Command } from 'commander';
-import { addOutputFlag, type OutputFormat, printOne } from '../output.ts';
+import { addOutputFlag, type OutputFormat } from '../output.ts';
 import { ago } from '../show.ts';
 import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
 import { wholeNumber } from './arguments.ts';
-import { detailsOf, registerNoun } from './nouns.ts';
+import { printAnswer, registerNoun } from './nouns.ts';
 
 /** `turnkeeper partitions` */
 export function registerPartitions(program: Command): void {
@@ -62,8 +62,7 @@ async function change(flags: Flags, work: (layout: PartitionLayout) => Promise<L
     ...{ url: postgresUrl(), role: 'tk_admin', poolMax: 1, applicationName: 'turnkeeper partitions' },
   });
   try {
-    const changed = await work(new PartitionLayout(database));
-    printOne({ ...changed }, detailsOf({ ...changed }), flags.output);
+    printAnswer(await work(new PartitionLayout(database)), flags.output);
   } finally {
     await database.close();
   }

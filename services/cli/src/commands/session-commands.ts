@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
-import { z } from 'zod';
 import { type ApiCall, callApi } from '../api.ts';
-import { addOutputFlag, type OutputFormat, print, printOne } from '../output.ts';
+import { addOutputFlag, type OutputFormat, print } from '../output.ts';
 import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
 import { sessionInPath } from './arguments.ts';
-import { detailsOf } from './nouns.ts';
+import { printAnswer } from './nouns.ts';
 
 const COMMANDS = {
   stop: 'end the turn that runs and drop the first waiting message',
@@ -66,7 +65,5 @@ async function call(
   const query = flags.agent === undefined ? '' : `?${new URLSearchParams({ agentId: flags.agent })}`;
   const path = `/v1/sessions/${sessionInPath(session)}${rest}${query}`;
   const answer = await callApi({ ...target.tenant(), ...how, path });
-  if (answer === null) return;
-  const thing = z.looseObject({}).parse(answer);
-  printOne(thing, detailsOf(thing), flags.output);
+  if (answer !== null) printAnswer(answer, flags.output);
 }
