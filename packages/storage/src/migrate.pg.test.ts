@@ -71,7 +71,10 @@ test('a service is told in one sentence when the schema does not fit it', async 
   });
   await migrate({ url });
   await checkSchema(engine);
-  await query(url, "insert into tk.schema_migrations (version, name, checksum) values (9999, '9999-later.sql', '')");
+  await query(
+    url,
+    "insert into tk.schema_migrations (version, name, checksum, oldest_program) values (9999, '9999-later.sql', '', 9000)",
+  );
   await expect(checkSchema(engine)).rejects.toMatchObject({
     code: 'schema_mismatch',
     message: expect.stringContaining('newer'),
@@ -79,6 +82,19 @@ test('a service is told in one sentence when the schema does not fit it', async 
   await expect(migrate({ url })).rejects.toMatchObject({ code: 'schema_mismatch' });
   await query(url, 'delete from tk.schema_migrations where version > 10');
   await expect(checkSchema(engine)).rejects.toMatchObject({ code: 'schema_mismatch' });
+  await engine.close();
+});
+
+test('a program serves a database that a newer one has migrated, unless a migration says that it may not', async () => {
+  const url = await emptyDatabase();
+  await migrate({ url });
+  await query(url, "insert into tk.schema_migrations (version, name, checksum) values (9998, '9998-later.sql', '')");
+  const engine = engineOf(url);
+  await checkSchema(engine);
+  expect(await migrate({ url })).toEqual({ version: 9998, applied: [] });
+  await query(url, 'update tk.schema_migrations set oldest_program = 9998 where version = 9998');
+  await expect(checkSchema(engine)).rejects.toMatchObject({ code: 'schema_mismatch' });
+  await expect(migrate({ url })).rejects.toMatchObject({ code: 'schema_mismatch' });
   await engine.close();
 });
 

@@ -6,7 +6,11 @@ import type { Database } from './database.ts';
 import { ensureRoles } from './roles.ts';
 import { toStoreError } from './store-error.ts';
 
-/** The numbers of the last migration this code can work with: a database below `min` is too old, above `max` too new. */
+/**
+ * The numbers of the last migration this code can work with: a database below `min` is too old. One above `max` is fine
+ * unless one of its migrations says that it needs newer programs: so the old and the new program serve one database
+ * while an upgrade rolls, and an upgrade can be rolled back (docs/operations.md, decision 15).
+ */
 export const SCHEMA_RANGE = { min: 143, max: 143 } as const;
 
 /** Two migrators of one database wait for each other here; the number means nothing. */
@@ -15,6 +19,8 @@ const LOCK_WAIT_MS = 60_000;
 const STATEMENT_MS = 600_000;
 const PARTITIONS_DEFAULT = 16;
 const MIGRATION_FILE = /^(\d{4})-[a-z0-9-]+\.sql$/;
+/** A line of a migration after which programs that know fewer migrations than this must not run. */
+const OLDEST_PROGRAM = /^-- oldest program: (\d+)$/m;
 
 export interface MigrateOptions {
   /** The login must be able to create roles and schemas, or both must exist already. */
@@ -36,13 +42,15 @@ interface Migration {
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
+  /** Programs whose `SCHEMA_RANGE.max` is lower must not run any more once it is applied; 0: any may. */
+  readonly oldestProgram: number;
 }
 
 /**
  * Brings a database to this code's schema: roles, schema, numbered files in order, slot map. Forward only; each file in
  * its own transaction, remembered with its checksum; one migrator at a time, also across databases of one server,
- * whose roles they share. Repeating it does nothing.
- * @throws AppError `schema_mismatch` when an applied file has changed or the database is newer than this code. StoreError
+ * whose roles they share. Repeating it does nothing, and so does an older program on a database it may serve.
+ * @throws AppError `schema_mismatch` when an applied file has changed or the database is too new for this code. StoreError
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const client = new pg.Client({
@@ -60,7 +68,7 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
     await ensureSchema(client);
     const applied = await applyPending(client, options.log);
     await seedSlots(client, options.partitions ?? PARTITIONS_DEFAULT);
-    return { version: SCHEMA_RANGE.max, applied };
+    return { version: await appliedVersion(client), applied };
   } catch (error) {
     throw toStoreError(error);
   } finally {
@@ -75,11 +83,10 @@ export async function checkSchema(database: Database): Promise<void> {
     const found = version === 0 ? 'no Turnkeeper schema' : `schema ${version}`;
     throw mismatch(`The database has ${found}, this program needs ${SCHEMA_RANGE.min}: run "turnkeeper migrate".`);
   }
-  if (version > SCHEMA_RANGE.max) {
-    throw mismatch(
-      `The database has schema ${version}, this program knows ${SCHEMA_RANGE.max}: start a newer program.`,
-    );
-  }
+  if (version <= SCHEMA_RANGE.max) return;
+  const text = 'select max(oldest_program)::int as oldest from tk.schema_migrations';
+  const [row] = await database.query<{ oldest: number }>({ name: 'schema_oldest_program', text }, []);
+  if ((row?.oldest ?? 0) > SCHEMA_RANGE.max) throw tooNew(version);
 }
 
 /**
@@ -122,21 +129,27 @@ async function ensureSchema(client: pg.Client): Promise<void> {
        checksum text not null,
        applied_at timestamptz not null default clock_timestamp())`,
   );
+  await client.query('alter table tk.schema_migrations add column if not exists oldest_program int not null default 0');
+}
+
+async function appliedVersion(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ version: number }>(
+    'select coalesce(max(version), 0)::int as version from tk.schema_migrations',
+  );
+  return rows[0]?.version ?? 0;
 }
 
 async function applyPending(client: pg.Client, log: Logger | undefined): Promise<string[]> {
   const migrations = await readMigrations();
-  const { rows } = await client.query<{ version: number; name: string; checksum: string }>(
-    'select version, name, checksum from tk.schema_migrations order by version',
+  const { rows } = await client.query<{ version: number; name: string; checksum: string; oldest: number }>(
+    'select version, name, checksum, oldest_program as oldest from tk.schema_migrations order by version',
   );
   for (const row of rows) {
     const known = migrations.find((migration) => migration.version === row.version);
-    if (known === undefined) {
-      throw mismatch(
-        `The database has schema ${row.version}, this program knows ${SCHEMA_RANGE.max}: use a newer program.`,
-      );
-    }
-    if (known.checksum !== row.checksum) {
+    if (row.oldest > SCHEMA_RANGE.max) throw tooNew(row.version);
+    // a newer program applied it, and says that this one may go on
+    if (known === undefined && row.version > SCHEMA_RANGE.max) continue;
+    if (known?.checksum !== row.checksum) {
       throw mismatch(
         `Migration ${row.name} was changed after it had been applied: put the old file back and add a new one.`,
       );
@@ -154,11 +167,10 @@ async function applyOne(client: pg.Client, migration: Migration): Promise<void> 
   await client.query('begin');
   try {
     await client.query(migration.sql);
-    await client.query('insert into tk.schema_migrations (version, name, checksum) values ($1, $2, $3)', [
-      migration.version,
-      migration.name,
-      migration.checksum,
-    ]);
+    await client.query(
+      'insert into tk.schema_migrations (version, name, checksum, oldest_program) values ($1, $2, $3, $4)',
+      [migration.version, migration.name, migration.checksum, migration.oldestProgram],
+    );
     await client.query('commit');
   } catch (error) {
     await client.query('rollback');
@@ -173,7 +185,8 @@ async function readMigrations(): Promise<Migration[]> {
     names.map(async (name) => {
       const sql = await readFile(new URL(name, folder), 'utf8');
       const checksum = createHash('sha256').update(sql).digest('hex');
-      return { version: Number(name.slice(0, 4)), name, sql, checksum };
+      const oldestProgram = Number(OLDEST_PROGRAM.exec(sql)?.[1] ?? 0);
+      return { version: Number(name.slice(0, 4)), name, sql, checksum, oldestProgram };
     }),
   );
 }
@@ -189,6 +202,10 @@ async function seedSlots(client: pg.Client, partitions: number): Promise<void> {
     [SLOT_COUNT, partitions],
   );
   await client.query('commit');
+}
+
+function tooNew(version: number): AppError {
+  return mismatch(`The database has schema ${version}, this program knows ${SCHEMA_RANGE.max}: start a newer program.`);
 }
 
 function mismatch(message: string): AppError {
