@@ -9,11 +9,15 @@ export interface DatabaseReport {
   readonly synchronousCommit: string;
   /** Number of the last migration; 0 = there is no Turnkeeper schema. */
   readonly schemaVersion: number;
+  /** Programs that know fewer migrations than this must not run on it (`SCHEMA_RANGE.max`); 0: any may. */
+  readonly oldestProgram: number;
   /** Roles of services that row-level security does not bind: must be empty. */
   readonly unboundRoles: readonly string[];
   /** Tables with a tenant and without forced row-level security: must be empty. */
   readonly openTables: readonly string[];
 }
+
+type SchemaReport = Pick<DatabaseReport, 'schemaVersion' | 'oldestProgram'>;
 
 const DEADLINE_MS = 5_000;
 
@@ -29,9 +33,9 @@ export async function inspectDatabase(url: string): Promise<DatabaseReport> {
   client.on('error', () => undefined);
   try {
     await client.connect();
-    const { rows } = await client.query<Omit<DatabaseReport, 'schemaVersion'> & { migrated: boolean }>(REPORT);
+    const { rows } = await client.query<Omit<DatabaseReport, keyof SchemaReport> & { migrated: boolean }>(REPORT);
     const [{ migrated, ...report } = EMPTY] = rows;
-    return { ...report, schemaVersion: migrated ? await lastMigration(client) : 0 };
+    return { ...report, ...(migrated ? await readSchema(client) : { schemaVersion: 0, oldestProgram: 0 }) };
   } catch (error) {
     throw toStoreError(error);
   } finally {
@@ -39,9 +43,14 @@ export async function inspectDatabase(url: string): Promise<DatabaseReport> {
   }
 }
 
-async function lastMigration(client: pg.Client): Promise<number> {
-  const { rows } = await client.query<{ version: number }>('select max(version) as version from tk.schema_migrations');
-  return rows[0]?.version ?? 0;
+async function readSchema(client: pg.Client): Promise<SchemaReport> {
+  // through jsonb: the schema of an old program has no such column yet
+  const { rows } = await client.query<SchemaReport>(
+    `select max(version) as "schemaVersion",
+            coalesce(max((to_jsonb(m) ->> 'oldest_program')::int), 0) as "oldestProgram"
+       from tk.schema_migrations m`,
+  );
+  return rows[0] ?? { schemaVersion: 0, oldestProgram: 0 };
 }
 
 const EMPTY = {

@@ -31,11 +31,11 @@ function durabilityFinding({ fsync, synchronousCommit }: DatabaseReport): Findin
   return { name: 'durability', state: 'bad', found, advice: 'turn both on: else an accepted message may be lost' };
 }
 
-function schemaFinding({ schemaVersion }: DatabaseReport): Finding {
+function schemaFinding({ schemaVersion, oldestProgram }: DatabaseReport): Finding {
   const name = 'schema';
   const found = schemaVersion === 0 ? 'none' : String(schemaVersion);
   if (schemaVersion < SCHEMA_RANGE.min) return { name, state: 'bad', found, advice: 'run: turnkeeper migrate' };
-  if (schemaVersion > SCHEMA_RANGE.max) return { name, state: 'bad', found, advice: 'use a newer turnkeeper' };
+  if (oldestProgram > SCHEMA_RANGE.max) return { name, state: 'bad', found, advice: 'use a newer turnkeeper' };
   return { name, state: 'ok', found };
 }
 
