@@ -33,7 +33,7 @@ export {
   type SendGate,
   type SentReply,
 } from './delivery/deliver-reply.ts';
-export { claimOwed, isLedgered } from './delivery/ledger.ts';
+export { claimOwed, isLedgered, isLedgerOn, obligationId, prunesDelivery } from './delivery/ledger.ts';
 export { repairDeliveries } from './delivery/repair-deliveries.ts';
 export { type SendOutcome, settleSend } from './delivery/retry.ts';
 export {
@@ -44,6 +44,7 @@ export {
   type StoreFailure,
 } from './errors.ts';
 export { type AssistantBlock, sanitizeCalls } from './history/calls.ts';
+export { type Provenance, provenanceOf } from './history/provenance.ts';
 export { repairTranscript } from './history/repair.ts';
 export { historyWindow } from './history/window.ts';
 export {
@@ -255,14 +256,17 @@ export { noTracer, type Span, type Traceparent, type Tracer, traced } from './po
 export type { TranscriptEntry, TranscriptRequest, TranscriptStore } from './ports/transcripts.ts';
 export type { UsageCounting, UsageFilter, UsageReads, UsageRecord } from './ports/usage.ts';
 export { DatabaseHealth } from './recovery/database-health.ts';
+export { handOverReason, isWedged } from './recovery/drain.ts';
 export { decideInterrupted } from './recovery/interrupted.ts';
 export { Leadership } from './recovery/leadership.ts';
 export { interruptLostTurns } from './recovery/lost-turns.ts';
 export { OwnerlessPartitions } from './recovery/ownerless-partitions.ts';
 export { clearsResume, resumeBlocker, type TurnOutcome } from './recovery/resume.ts';
+export { breakResumeLoop, clearResume, markResume } from './recovery/resume-flag.ts';
 export { RESUME_NOTE_TEXTS, resumeNote } from './recovery/resume-note.ts';
 export { isSilent } from './recovery/silence.ts';
 export { RECOVERY_DEFAULTS, strike } from './recovery/strikes.ts';
+export { mayClearAgain, ownsMark } from './recovery/turn-mark.ts';
 export { NAME_PATTERN, parseReference, type Reference } from './reference.ts';
 export { type Repeated, repeat } from './repeat.ts';
 export { routeAgent } from './routing/agent-route.ts';
@@ -304,3 +308,4 @@ export {
 } from './states.ts';
 export { inStreamOrder, STREAM_EVENTS, type StreamEventType } from './streams/event-types.ts';
 export { cleanJson, cleanText, hasUserInfo, isHeaderText, type TextRepairs } from './text.ts';
+export { contextTokens, tokenCost } from './usage/tokens.ts';

@@ -11,7 +11,7 @@ import type {
   Scheduler,
   Turns,
 } from '@turnkeeper/core';
-import { repeat, StoreError } from '@turnkeeper/core';
+import { handOverReason, repeat, StoreError } from '@turnkeeper/core';
 import type { Listening, ProbeServer, Service } from '@turnkeeper/platform/process';
 import type { Databases } from './databases.ts';
 import type { Membership } from './loops/membership.ts';
@@ -87,7 +87,7 @@ export class WorkerService implements Service {
     await this.#tryFor(LAST_ANSWERS_MS, () => membership.leave());
     runner.giveAway(() => true);
     await this.#untilEmpty(signal);
-    turns.endAll({ how: 'given_back', reason: 'shutdown_timeout' });
+    turns.endAll({ how: 'given_back', reason: handOverReason('shutdown') });
     await this.#untilEmpty(AbortSignal.timeout(LAST_ANSWERS_MS));
     await Promise.race([deliverer.idle(), clock.sleep(LAST_ANSWERS_MS, this.#stop.signal)]);
     await this.#tryFor(LAST_ANSWERS_MS, () => membership.gone());

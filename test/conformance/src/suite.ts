@@ -8,6 +8,7 @@ import { historyAdapters } from './adapters/history.ts';
 import { keyAdapters } from './adapters/keys.ts';
 import { recoveryAdapters } from './adapters/recovery.ts';
 import { routingAdapters } from './adapters/routing.ts';
+import { usageAdapters } from './adapters/usage.ts';
 
 /** One case with its right answer: a file of a vectors folder is a list of them. */
 interface Vector {
@@ -32,6 +33,7 @@ const ADAPTERS: Adapters = {
   ...historyAdapters,
   ...recoveryAdapters,
   ...routingAdapters,
+  ...usageAdapters,
 };
 
 /** Runs every case of every `*.json` of the folder; results per op, in the order of the files. */

@@ -1,3 +1,5 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { DeliveryStatus } from '../states.ts';
 
 /** Proven refusals after which a delivery is given up. */
@@ -116,4 +118,23 @@ export function isLedgered(reply: {
   readonly ledgerEnabled: boolean;
 }): boolean {
   return reply.ledgerEnabled && reply.kind === 'turn' && reply.text.trim() !== '';
+}
+
+const OFF: ReadonlySet<string> = new Set(['false', 'off', '0', 'no']);
+
+/** Are replies kept until they are proven to have arrived? They are, unless somebody says no in as many words. */
+export function isLedgerOn(setting: string | boolean | null): boolean {
+  return setting === null || !OFF.has(String(setting).trim().toLowerCase());
+}
+
+/** Names what is owed by what it is: said again, it is owed once. 24 hexadecimal digits. */
+export function obligationId(sessionKey: string, messageRef: string, content: string): string {
+  return bytesToHex(sha256(utf8ToBytes(`${sessionKey}|${messageRef}|${content}`))).slice(0, 24);
+}
+
+const SETTLED_DAYS = 7;
+
+/** May the record of a delivery go? Only of one that is over, for good or for ill, and long enough; what is owed stays. */
+export function prunesDelivery(state: OwedDelivery['state'], ageDays: number): boolean {
+  return (state === 'delivered' || state === 'abandoned') && ageDays > SETTLED_DAYS;
 }

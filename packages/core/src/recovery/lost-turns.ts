@@ -1,6 +1,7 @@
 import type { InterruptedTurn, LostTurn, RepairStore, TurnVerdict } from '../ports/repair.ts';
 import { decideInterrupted, type ResumeReason } from './interrupted.ts';
 import { resumeBlocker } from './resume.ts';
+import { clearResume, markResume } from './resume-flag.ts';
 import { strike } from './strikes.ts';
 
 const SUSPENDED_NOTICE = {
@@ -47,7 +48,8 @@ export async function interruptLostTurns(
  */
 export function verdictOf(lost: LostTurn): TurnVerdict {
   const decision = decideInterrupted(markedTurn(lost));
-  const same = { lost, pending: null, resumes: lost.resumes, suspend: lost.suspended, owesReply: false, notice: null };
+  const { pending } = clearResume(lost.resumePending);
+  const same = { lost, pending, resumes: lost.resumes, suspend: lost.suspended, owesReply: false, notice: null };
   if (decision.obligation?.kind === 'answer') {
     return { ...same, outcome: 'replied', events: 'ok', error: null, resumes: 0, owesReply: true };
   }
@@ -61,8 +63,9 @@ export function verdictOf(lost: LostTurn): TurnVerdict {
   return { ...same, outcome: 'silent', events: 'no_reply', error: null };
 }
 
-function again(lost: LostTurn, pending: ResumeReason): TurnVerdict {
-  const { limits, crashed, failures, lostForMs } = lost;
+function again(lost: LostTurn, reason: ResumeReason): TurnVerdict {
+  const { limits, crashed, failures, lostForMs, suspended } = lost;
+  const pending = markResume({ exists: true, suspended }, reason);
   const base = { lost, pending, suspend: false, owesReply: false };
   if (crashed && failures + 1 >= limits.failuresMax) {
     return {
@@ -90,7 +93,7 @@ function again(lost: LostTurn, pending: ResumeReason): TurnVerdict {
     };
   }
   const blocker = resumeBlocker({
-    ...{ resumePending: true, reason: pending, markedAgeMs: lostForMs, freshnessMs: limits.freshnessMs },
+    ...{ resumePending: pending !== null, reason, markedAgeMs: lostForMs, freshnessMs: limits.freshnessMs },
     ...{ hasOrigin: true, adapter: 'ready', ownerAccess: 'allowed', running: false, suspended: false },
   });
   if (blocker !== null) return { ...stale(lost), pending, resumes };

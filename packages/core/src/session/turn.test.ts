@@ -78,7 +78,7 @@ describe('a turn', () => {
     turns.expire();
     expect(await narrow.end).toMatchObject({ status: 'timeout', code: 'turn_timeout' });
     expect(turns.running).toBe(1);
-    await clock.advance(1_000);
+    await clock.advance(1_001);
     turns.expire();
     expect(await wide.end).toMatchObject({ status: 'timeout', code: 'inactivity_timeout' });
   });
@@ -86,7 +86,7 @@ describe('a turn', () => {
   it('does not wait for an agent that ignores its abort, and drops the late answer', async () => {
     const { turns, asked, clock } = turnsOf();
     const { end } = start(turns);
-    await clock.advance(3_000);
+    await clock.advance(3_001);
     turns.expire();
     expect(await end).toEqual({ how: 'failed', status: 'timeout', code: 'inactivity_timeout' });
     asked[0]?.reply(replied);

@@ -2,6 +2,7 @@ import type { Clock, Ids } from '../clock.ts';
 import type { RunErrorCode } from '../errors.ts';
 import type { MessageId, TurnId } from '../ids.ts';
 import type { ClaimedTurn, HandBackRequest } from '../ports/lane.ts';
+import { isWedged } from '../recovery/drain.ts';
 import type { AgentReply } from './agent.ts';
 
 /** How a turn ended here, and so what is to be written. */
@@ -128,7 +129,7 @@ export class Turns {
       const own = turn.limits;
       if (nowMs - turn.startedMs >= Math.min(turnMsMax, own?.turnMsMax ?? turnMsMax)) {
         turn.finish(limit('turn_timeout'));
-      } else if (nowMs - turn.activeMs >= Math.min(inactiveMsMax, own?.inactiveMsMax ?? inactiveMsMax)) {
+      } else if (isWedged(nowMs - turn.activeMs, Math.min(inactiveMsMax, own?.inactiveMsMax ?? inactiveMsMax))) {
         turn.finish(limit('inactivity_timeout'));
       }
     }

@@ -5,12 +5,20 @@ import {
   type AgentRuntime,
   type AgentRuntimeConfig,
   AppError,
+  contextTokens,
   isHeaderText,
   type ResolvedInput,
   type TranscriptEntry,
 } from '@turnkeeper/core';
 import type { Egress } from '@turnkeeper/platform/egress';
-import { isStepCount, type ModelMessage, streamText, type TextStreamPart, type ToolSet } from 'ai';
+import {
+  isStepCount,
+  type LanguageModelUsage,
+  type ModelMessage,
+  streamText,
+  type TextStreamPart,
+  type ToolSet,
+} from 'ai';
 import { ASK_PERSON, ASK_PERSON_TOOLS, askPersonCallOf, questionOf } from './ask-person.ts';
 import { taken, toldOfInterruption } from './interruption.ts';
 import { modelFailure, modelRefused } from './model-failure.ts';
@@ -147,14 +155,17 @@ async function read(stream: AsyncIterable<TextStreamPart<ToolSet>>, emit: AgentC
     } else if (part.type === 'finish') {
       if (part.finishReason === 'content-filter') throw modelRefused();
       if (part.finishReason === 'tool-calls' && question === null) throw new AppError(TOOL_LOOP);
-      const { inputTokens, outputTokens } = part.totalUsage;
-      usage = {
-        ...(inputTokens !== undefined && { inputTokens }),
-        ...(outputTokens !== undefined && { outputTokens }),
-      };
+      usage = usageOf(part.totalUsage);
     }
   }
   return question === null ? { text, usage } : { text: '', usage, ask: questionOf(question, text) };
+}
+
+function usageOf({ inputTokens: prompt, inputTokenDetails: of, outputTokens }: LanguageModelUsage) {
+  const output = outputTokens ?? null;
+  const parts = { input: of.noCacheTokens ?? null, cacheRead: of.cacheReadTokens ?? null };
+  const input = contextTokens({ ...parts, cacheWrite: of.cacheWriteTokens ?? null, output }, prompt ?? null);
+  return { ...(input !== null && { inputTokens: input }), ...(output !== null && { outputTokens: output }) };
 }
 
 const TOOL_LOOP = {

@@ -1,4 +1,12 @@
-import { claimOwed, isLedgered, isSilent, settleSend } from '@turnkeeper/core';
+import {
+  claimOwed,
+  isLedgered,
+  isLedgerOn,
+  isSilent,
+  obligationId,
+  prunesDelivery,
+  settleSend,
+} from '@turnkeeper/core';
 import type { Adapters } from './adapter.ts';
 
 type Owed = Parameters<typeof claimOwed>[0];
@@ -27,11 +35,13 @@ function failureOf(lastError: string | null): Owed['failure'] {
   return DEAD_CHAT.test(lastError) ? { kind: 'dead_chat' } : { kind: 'other' };
 }
 
+const stateOf = (state: RowState) => (state === 'attempting' ? 'sending' : state);
+
 function claim({ row, connected, ...who }: ClaimInput) {
   const { action, reason, notice, waitMs } = claimOwed({
     ...who,
     isConnected: connected.includes(row.platform),
-    state: row.state === 'attempting' ? 'sending' : row.state,
+    state: stateOf(row.state),
     attempts: row.attempts,
     ageMs: row.ageSeconds * 1000,
     sinceTryMs: row.sinceTrySeconds * 1000,
@@ -62,6 +72,13 @@ export const deliveryAdapters: Adapters = {
     }
     return { claims: sends, sends };
   },
+  'ledger.config': ({ value }: { value: string | boolean | null }) => ({ enabled: isLedgerOn(value) }),
+  'ledger.id': ({ sessionKey, messageRef, content }: { sessionKey: string; messageRef: string; content: string }) => ({
+    obligationId: obligationId(sessionKey, messageRef, content),
+  }),
+  'ledger.prune': ({ rows }: { rows: { id: string; state: RowState; ageDays: number }[] }) => ({
+    pruned: rows.filter(({ state, ageDays }) => prunesDelivery(stateOf(state), ageDays)).map(({ id }) => id),
+  }),
   'ledger.record': ({ replyKind, ...reply }: { replyKind: 'command'; text: string; ledgerEnabled: boolean }) => ({
     recorded: isLedgered({ ...reply, kind: replyKind }),
   }),

@@ -1,4 +1,4 @@
-import { type AssistantBlock, historyWindow, repairTranscript, sanitizeCalls } from '@turnkeeper/core';
+import { type AssistantBlock, historyWindow, provenanceOf, repairTranscript, sanitizeCalls } from '@turnkeeper/core';
 import type { Adapters } from './adapter.ts';
 
 interface WindowInput {
@@ -14,6 +14,12 @@ interface RepairInput {
     resultFor: string | null;
     stopReason: 'aborted' | 'error' | null;
   }[];
+}
+
+interface ProvenanceInput {
+  role: RepairInput['messages'][number]['role'];
+  existing: string | null;
+  incoming: string;
 }
 
 interface CallsInput {
@@ -32,6 +38,9 @@ export const historyAdapters: Adapters = {
     const messages = input.blocks.flatMap(({ repeat, messages }) => Array.from({ length: repeat }, () => messages));
     return historyWindow(messages.flat(), input);
   },
+  'provenance.apply': ({ role, ...marks }: ProvenanceInput) => ({
+    kind: provenanceOf({ ...marks, role: roleOf(role) }),
+  }),
   'transcript.repair': (input: RepairInput) => {
     const rows = input.messages.map((row) => ({ ...row, role: roleOf(row.role), callId: row.resultFor }));
     const { messages, ...counts } = repairTranscript<RepairRow>(rows, (callId) => ({ ...SYNTHETIC, callId }));

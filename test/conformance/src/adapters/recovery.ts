@@ -1,4 +1,18 @@
-import { clearsResume, decideInterrupted, resumeBlocker, resumeNote, strike, type TurnOutcome } from '@turnkeeper/core';
+import {
+  breakResumeLoop,
+  clearResume,
+  clearsResume,
+  decideInterrupted,
+  handOverReason,
+  isWedged,
+  markResume,
+  mayClearAgain,
+  ownsMark,
+  resumeBlocker,
+  resumeNote,
+  strike,
+  type TurnOutcome,
+} from '@turnkeeper/core';
 import type { Adapters } from './adapter.ts';
 
 type Marked = Parameters<typeof decideInterrupted>[0];
@@ -33,9 +47,92 @@ interface StuckInput {
   events: { type: 'interrupt' | 'recover' | 'success'; cause: 'crash' | 'rollout' | null; lanes: string[] }[];
 }
 
+interface DrainInput {
+  kind: 'restart' | 'shutdown';
+  budgetSeconds: number;
+  killedAfterSeconds: number | null;
+  agentTimeoutSeconds: number;
+  running: { lane: string; finishesAfterSeconds: number | null; idleSeconds: number }[];
+}
+
+interface BreakerInput {
+  candidates: number;
+  interruptedBootsAgoSeconds: number[];
+  maxRestarts: number;
+  windowSeconds: number;
+  maxGapSeconds: number;
+}
+
+interface MarkInput {
+  exists: boolean;
+  suspended: boolean;
+  resumePending: boolean;
+  reason: 'restart_interrupted' | 'restart_timeout' | 'shutdown_timeout';
+}
+
+interface StepsInput {
+  steps: { do: 'clear' | 'mark'; token: string; persist: 'ok' | 'fail' }[];
+}
+
+const MS = 1000;
 const OWED = { state: 'attempting', notice: 'recovered' } as const;
 
 export const recoveryAdapters: Adapters = {
+  'drain.decide': ({ kind, budgetSeconds, killedAfterSeconds, agentTimeoutSeconds, running }: DrainInput) => {
+    const limit = Math.min(budgetSeconds, killedAfterSeconds ?? Number.POSITIVE_INFINITY);
+    const waitedFor = running.filter(({ idleSeconds }) => !isWedged(idleSeconds, agentTimeoutSeconds));
+    const ends = waitedFor.map(({ finishesAfterSeconds }) => finishesAfterSeconds ?? Number.POSITIVE_INFINITY);
+    const lanes = running.map((turn) => {
+      const isDone = limit > 0 && waitedFor.includes(turn) && (turn.finishesAfterSeconds ?? limit + 1) <= limit;
+      const resumeReason = isDone ? null : handOverReason(kind);
+      const outcome = isDone ? 'finished' : 'handed_over';
+      return { lane: turn.lane, markedBeforeWait: true, outcome, resumePending: !isDone, resumeReason };
+    });
+    const timedOut = lanes.some(({ resumePending }) => resumePending);
+    const waitedSeconds = Math.min(Math.max(0, ...ends), limit);
+    return {
+      timedOut,
+      waitedSeconds,
+      cleanExit: !timedOut && killedAfterSeconds === null,
+      countsTowardStuck: false,
+      lanes,
+    };
+  },
+  'resume.breaker': ({
+    candidates,
+    interruptedBootsAgoSeconds,
+    maxRestarts,
+    windowSeconds,
+    maxGapSeconds,
+  }: BreakerInput) => {
+    const interruptedAgoMs = interruptedBootsAgoSeconds.map((seconds) => seconds * MS);
+    const limits = { restartsMax: maxRestarts, windowMs: windowSeconds * MS, gapMsMax: maxGapSeconds * MS };
+    const broken = breakResumeLoop({ candidates, interruptedAgoMs, ...limits });
+    return { consulted: broken.chain > 0, ...broken, bootRecorded: broken.chain > 0 };
+  },
+  'resume.clear': ({ resumeReason }: { resumeReason: string | null }) => {
+    const { cleared, pending } = clearResume(resumeReason);
+    return { cleared, resumePending: pending !== null, resumeReason: pending, lastResumeMarkedAt: pending };
+  },
+  'resume.mark': ({ resumePending, reason, ...lane }: MarkInput) => {
+    const marked = markResume(lane, reason);
+    return { marked: marked !== null, resumePending: resumePending || marked !== null, reason: marked };
+  },
+  'turn.clearRetry': ({ failingAttempts }: { failingAttempts: number }) => {
+    let attempts = 1;
+    while (attempts <= failingAttempts && mayClearAgain(attempts)) attempts++;
+    return { attempts, cleared: attempts > failingAttempts, turnOutcomeChanged: false };
+  },
+  'turn.mark': ({ steps }: StepsInput) => {
+    let mark: string | null = null;
+    const results = steps.map(({ do: verb, token, persist }) => {
+      if (verb === 'clear' && !ownsMark(mark, token)) return 'refused';
+      if (persist === 'fail') return 'error';
+      mark = verb === 'mark' ? token : null;
+      return 'ok';
+    });
+    return { results, token: mark };
+  },
   'recovery.decide': ({ now, mark, resumePending, lastRow, agentTimeoutSeconds, ...rest }: DecideInput) => {
     const { tooOld, obligation, ...decided } = decideInterrupted({
       ...rest,

@@ -13,6 +13,7 @@ import type {
 } from '../../ports/lane.ts';
 import { verdictOf } from '../../recovery/lost-turns.ts';
 import { RECOVERY_DEFAULTS } from '../../recovery/strikes.ts';
+import { ownsMark } from '../../recovery/turn-mark.ts';
 import type { Interleaver } from './interleaver.ts';
 
 export interface EventRow {
@@ -267,7 +268,8 @@ export class MemoryLanes {
 
   #guard(lane: LaneRef, { fence, turnId }: Fence): LaneRow | null {
     const row = this.#laneOf(lane);
-    return String(row.fence) === fence && (this.fenceOnly || row.turn?.turnId === turnId) ? row : null;
+    const isMine = this.fenceOnly || ownsMark(row.turn?.turnId ?? null, turnId);
+    return String(row.fence) === fence && isMine ? row : null;
   }
 
   #hasWork(row: LaneRow): boolean {
