@@ -124,7 +124,7 @@ describe('reset', () => {
     expect(
       await stage.rows('select status, ended_at is not null as ended from tk.sessions where id = $1', [turn.sessionId]),
     ).toEqual([{ status: 'archived', ended: true }]);
-    expect(await marksOf(lane)).toEqual(['session.reset']);
+    expect(await marksOf(lane)).toEqual(['session.started', 'session.reset']);
   });
 
   test('of a conversation at rest begins a fresh session, once per key', async () => {
@@ -153,7 +153,7 @@ describe('pause', () => {
     done(await control(lane, 'unpause'));
     expect(await stage.lanes.look([lane])).toEqual([true]);
     expect((await stage.claim(worker, lane)).events[0]?.body.text).toBe('b');
-    expect(await marksOf(lane)).toEqual(['session.updated', 'session.updated']);
+    expect(await marksOf(lane)).toEqual(['session.started', 'session.updated', 'session.updated']);
   });
 });
 
@@ -171,7 +171,7 @@ describe('suspend', () => {
     done(await control(lane, 'suspend'));
     await stage.lanes.handBack(worker, [{ ...second, hadEffect: false, reason: 'shutdown_timeout' }]);
     expect((await stage.claim(worker, lane)).sessionId).not.toBe(first.sessionId);
-    const marks = ['session.suspended', 'session.resumed', 'session.suspended', 'session.started'];
+    const marks = ['session.started', 'session.suspended', 'session.resumed', 'session.suspended', 'session.started'];
     expect(await marksOf(lane)).toEqual(marks);
   });
 });

@@ -26,7 +26,9 @@ beforeEach(async () => {
   await stage.rows("update tk.lanes set last_activity_at = last_activity_at - interval '1 minute'");
 });
 afterEach(async () => {
-  await stage.rows('truncate tk.lanes, tk.sessions, tk.events, tk.messages, tk.turns, tk.dedupe_keys, tk.workers');
+  await stage.rows(
+    'truncate tk.lanes, tk.sessions, tk.events, tk.messages, tk.turns, tk.dedupe_keys, tk.lane_marks, tk.workers',
+  );
 });
 
 async function answerNext(): Promise<void> {

@@ -47,9 +47,10 @@ const sessionsOf = ({ laneId }: LaneRef) =>
     'select id, previous_id, status, end_reason, started_reason from tk.sessions where lane_id = $1 order by created_at, id',
     [laneId],
   );
+/** Behind the one of its first session. */
 const marksOf = ({ laneId }: LaneRef) =>
   stage.rows<{ kind: string; body: object; seq: string }>(
-    'select kind, body, seq from tk.lane_marks where lane_id = $1 order by seq, n',
+    'select kind, body, seq from tk.lane_marks where lane_id = $1 order by seq, n offset 1',
     [laneId],
   );
 
@@ -59,7 +60,21 @@ describe('the session of a claimed event', () => {
     await stage.send(lane, 'again');
     expect((await claim(lane)).sessionId).toBe(first);
     expect(await sessionsOf(lane)).toMatchObject([{ previous_id: null, status: 'active', started_reason: 'first' }]);
-    expect(await marksOf(lane)).toEqual([]);
+    const marks = 'select kind, session_id, body, seq from tk.lane_marks where lane_id = $1';
+    expect(await stage.rows(marks, [lane.laneId])).toEqual([
+      { kind: 'session.started', session_id: first, body: { reason: 'first' }, seq: '1' },
+    ]);
+  });
+
+  it('is told of when it is the first also where there was something to decide on', async () => {
+    const lane = await newLane();
+    await agentResets(lane);
+    await stage.send(lane, 'hello');
+    const { sessionId, seq } = await claim(lane, { mode: 'idle', idleMinutes: 60 });
+    const marks = 'select kind, session_id, body, seq from tk.lane_marks where lane_id = $1';
+    expect(await stage.rows(marks, [lane.laneId])).toEqual([
+      { kind: 'session.started', session_id: sessionId, body: { reason: 'first' }, seq },
+    ]);
   });
 
   it('is a fresh one, linked to the old, when the lane was suspended; the old one ends as that', async () => {

@@ -84,9 +84,13 @@ describe.each([
 
   test('replays three turns whole, in stream order', async () => {
     const { whole } = await threeTurns();
-    const turn = ['turn.started', 'message.created', 'run.settled', 'message.created', 'turn.finished'];
-    expect(whole.map(({ type }) => type)).toEqual([...turn, ...turn, ...turn]);
-    expect(whole.map(({ seq }) => seq)).toEqual([1, 1, 2, 2, 2, 3, 3, 4, 4, 4, 5, 5, 6, 6, 6]);
+    const [begun, ended] = [
+      ['turn.started', 'message.created'],
+      ['run.settled', 'message.created', 'turn.finished'],
+    ];
+    const turn = [...begun, ...ended];
+    expect(whole.map(({ type }) => type)).toEqual([...begun, 'session.started', ...ended, ...turn, ...turn]);
+    expect(whole.map(({ seq }) => seq)).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 4, 4, 4, 5, 5, 6, 6, 6]);
   });
 
   test('cut at every event and resumed on the other node brings each durable event once', async () => {

@@ -39,6 +39,7 @@ describe('what changed in a lane', () => {
     expect(told(whole.events)).toEqual([
       '1 turn.started',
       '1 message.created',
+      '1 session.started',
       '2 run.settled',
       '2 message.created',
       '2 turn.finished',
@@ -50,7 +51,8 @@ describe('what changed in a lane', () => {
       expect((await changes(lane, after)).events).toEqual(whole.events.filter(({ seq }) => seq > after));
     }
     expect(whole.events[1]).toMatchObject({ sessionKey: 'k', data: { role: 'user', author: 'human', text: 'one' } });
-    expect(whole.events[3]).toMatchObject({ data: { role: 'assistant', author: 'agent' } });
+    expect(whole.events[2]).toMatchObject({ data: { reason: 'first' } });
+    expect(whole.events[4]).toMatchObject({ data: { role: 'assistant', author: 'agent' } });
   });
 
   it('is told of a run that was cancelled while it waited', async () => {
@@ -135,6 +137,7 @@ it('a message is told of once, though its turn was handed back and it is taken a
   expect(told(events.filter(({ type }) => type !== 'run.settled'))).toEqual([
     '1 turn.started',
     '1 message.created',
+    '1 session.started',
     '2 turn.interrupted',
     '3 turn.started',
     '4 message.created',
@@ -188,7 +191,8 @@ it('lanes of several tenants are read at once, each for itself; one that is not 
   await stage.claim(bootId, one);
   await stage.send(other, 'other');
   const pages = await store.changes([other, await freshLane(), one].map((lane) => ({ lane, after: 0 })));
-  expect(pages.map((page) => page && told(page.events))).toEqual([[], null, ['1 turn.started', '1 message.created']]);
+  const begun = ['1 turn.started', '1 message.created', '1 session.started'];
+  expect(pages.map((page) => page && told(page.events))).toEqual([[], null, begun]);
   expect(await store.heads([one, other])).toMatchObject([
     { seq: 1, isRunning: true },
     { seq: 0, isRunning: false },
