@@ -79,6 +79,11 @@ export class BusLink implements AsyncDisposable {
     return this.#connection !== null;
   }
 
+  /** True when the connection that counts as the present one is closed for good. Lasting, it says that no other will come. */
+  get isOver(): boolean {
+    return !this.#closing.signal.aborted && this.#connection?.isClosed() === true;
+  }
+
   /** Aborted when the link is closed, for what else goes on as long as it. */
   get closing(): AbortSignal {
     return this.#closing.signal;

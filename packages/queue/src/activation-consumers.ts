@@ -31,6 +31,12 @@ export interface ActivationConsumer {
   close(): Promise<void>;
 }
 
+interface Taker {
+  readonly worker: Worker;
+  /** The connection on which it waits for jobs; null until it has one. */
+  blocking: { readonly status: string } | null;
+}
+
 const CLOSE_LIMIT_MS = 2000;
 /** A connection that gets no data for this long is taken for dead; a blocking read returns every `BLOCK_SECONDS`. */
 const SOCKET_TIMEOUT_MS = 10_000;
@@ -47,7 +53,8 @@ const STALLED_MAX = 10;
 export class ActivationConsumers implements AsyncDisposable {
   readonly #options: ActivationConsumersOptions;
   readonly #commands: Redis;
-  readonly #open = new Set<ActivationConsumer>();
+  readonly #open = new Map<ActivationConsumer, Taker>();
+  #isClosed = false;
 
   /** Connects at once, and goes on trying. */
   constructor(options: ActivationConsumersOptions) {
@@ -66,19 +73,36 @@ export class ActivationConsumers implements AsyncDisposable {
   consume(options: ConsumeOptions): ActivationConsumer {
     let closed: Promise<void> | null = null;
     const worker = this.#worker(options, () => closed !== null);
+    const taker: Taker = { worker, blocking: null };
+    void this.#learnBlocking(taker);
     const consumer: ActivationConsumer = {
       close: () => {
         closed ??= this.#close(worker).finally(() => this.#open.delete(consumer));
         return closed;
       },
     };
-    this.#open.add(consumer);
+    this.#open.set(consumer, taker);
     return consumer;
   }
 
+  /** True when jobs of an open partition will never come again: a client, or a worker's loop, has ended for good. */
+  get isOver(): boolean {
+    if (this.#isClosed) return false;
+    return this.#commands.status === 'end' || [...this.#open.values()].some(isOver);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#open].map((consumer) => consumer.close()));
+    this.#isClosed = true;
+    await Promise.all([...this.#open.keys()].map((consumer) => consumer.close()));
     this.#commands.disconnect();
+  }
+
+  async #learnBlocking(taker: Taker): Promise<void> {
+    try {
+      taker.blocking = (await taker.worker.getBackend().blockingClient) ?? null;
+    } catch (error) {
+      this.#options.link.note(error);
+    }
   }
 
   #worker({ partition, onWakeUps }: ConsumeOptions, isClosed: () => boolean): Worker {
@@ -123,6 +147,10 @@ export class ActivationConsumers implements AsyncDisposable {
     // Redis went away meanwhile: without its blocking connection the worker can fetch nothing more
     if (outcome === 'late') await worker.getBackend().disconnectBlocking(false);
   }
+}
+
+function isOver({ worker, blocking }: Taker): boolean {
+  return !worker.isRunning() || blocking?.status === 'end';
 }
 
 /** Puts a job that was fetched while its consumer closed back for the next owner. */

@@ -1,5 +1,6 @@
 import type { WakeUp } from '@turnkeeper/core';
 import { recordingCounter } from '@turnkeeper/core/testing';
+import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { ActivationConsumers } from './activation-consumers.ts';
 import { QueuedWakeUps } from './queued-wake-ups.ts';
@@ -28,7 +29,7 @@ function startConsumers(link: RedisLink) {
   onTestFinished(() => consumers[Symbol.asyncDispose]());
   const received: (readonly WakeUp[] | 'scan')[] = [];
   const consume = (partition: number) => consumers.consume({ partition, onWakeUps: (said) => received.push(said) });
-  return { consume, received, outcomes: outcomes.seen };
+  return { consumers, consume, received, outcomes: outcomes.seen };
 }
 
 function wakeUp(ord: string | null = '1'): WakeUp {
@@ -116,4 +117,33 @@ test('finished jobs leave nothing behind but what BullMQ keeps per queue', async
   const keys = await link.client.keys(`{${link.keyPrefix}:3}*`);
   const kinds = keys.map((key) => key.slice(key.lastIndexOf(':') + 1)).sort();
   expect(['events', 'id', 'marker', 'meta', 'stalled-check']).toEqual(expect.arrayContaining(kinds));
+});
+
+test('a client that has given up for good is seen, on each of its connections, and none that somebody closed', async () => {
+  const connected = vi.spyOn(Redis.prototype, 'connect');
+  onTestFinished(() => connected.mockRestore());
+  const link = await openTestLink(url);
+  const [closed, first, second] = [startConsumers(link), startConsumers(link), startConsumers(link)];
+  await closed.consume(1).close();
+  const clients = new Set<Redis>();
+  const newClients = async (consumers: typeof first, partition: number) => {
+    const before = new Set(connected.mock.contexts as Redis[]);
+    consumers.consume(partition);
+    await vi.waitFor(() => expect(new Set(connected.mock.contexts).size).toBeGreaterThan(before.size), 10_000);
+    for (const client of connected.mock.contexts as Redis[]) if (!before.has(client)) clients.add(client);
+  };
+  await newClients(first, 2);
+  second.consume(3);
+  expect([closed, first, second].map(({ consumers }) => consumers.isOver)).toEqual([false, false, false]);
+
+  for (const blocking of clients) blocking.disconnect();
+  await vi.waitFor(() => expect(first.consumers.isOver).toBe(true), 10_000);
+  expect(second.consumers.isOver).toBe(false);
+
+  expect(link.isOver).toBe(false);
+  link.client.disconnect();
+  await vi.waitFor(() => expect(link.isOver).toBe(true), 10_000);
+  await link[Symbol.asyncDispose]();
+  await second.consumers[Symbol.asyncDispose]();
+  expect([link.isOver, second.consumers.isOver]).toEqual([false, false]);
 });

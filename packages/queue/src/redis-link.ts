@@ -97,6 +97,11 @@ export class RedisLink implements AsyncDisposable {
     return this.#isCluster;
   }
 
+  /** True when the client has given up for good, so that no Redis that comes back would be found. */
+  get isOver(): boolean {
+    return this.client.status === 'end' && !this.#closing.signal.aborted;
+  }
+
   /** Calls back on each change of `away` until the returned function is called. */
   onChange(handler: (away: boolean) => void): () => void {
     this.#handlers.add(handler);

@@ -76,6 +76,7 @@ export class Database {
   readonly pool: pg.Pool;
   readonly #max: number;
   readonly #onStatement: (name: string, seconds: number) => void;
+  #isClosed = false;
 
   constructor(options: DatabaseOptions) {
     this.role = options.role;
@@ -140,8 +141,14 @@ export class Database {
     return { max: this.#max, total: totalCount, idle: idleCount, waiting: waitingCount };
   }
 
+  /** True when it gives no connection any more though nobody closed it. */
+  get isOver(): boolean {
+    return this.pool.ended && !this.#isClosed;
+  }
+
   /** Ends after the calls in flight. */
   close(): Promise<void> {
+    this.#isClosed = true;
     return this.pool.end();
   }
 

@@ -75,6 +75,7 @@ export async function compose(config: CoordinatorConfig, kit: Kit): Promise<Serv
     onTerm: (term) => runSweeps({ groups, clock, logger, tracer: kit.tracer, metrics }, term),
     onDead: kit.fail,
   });
+  watchVitals(kit, leader, { databases, redis, nats: bus });
   return new CoordinatorService({
     bootId,
     nodeName: kit.nodeName,
@@ -89,4 +90,15 @@ export async function compose(config: CoordinatorConfig, kit: Kit): Promise<Serv
     ids,
     logger,
   });
+}
+
+/** What must go on in a coordinator, else it takes itself out. */
+function watchVitals(
+  { vitals, readiness }: Kit,
+  leader: LeaderLoop,
+  links: Readonly<Record<string, { readonly isOver: boolean }>>,
+): void {
+  vitals.watchLinks(links);
+  vitals.watchProgress('leader lease', () => ({ isDue: true, steps: leader.looks }));
+  readiness.unless(() => (leader.isFailing ? 'store_unavailable' : null));
 }

@@ -36,6 +36,11 @@ export class Databases implements AsyncDisposable {
     });
   }
 
+  /** True when one of the pools gives no connection any more though nobody closed it. */
+  get isOver(): boolean {
+    return this.lease.isOver || this.sweeps.isOver;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.lease.close(), this.sweeps.close()]);
   }

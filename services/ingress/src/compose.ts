@@ -22,6 +22,7 @@ import { buildUploads } from './intake/build-uploads.ts';
 import { intakeMetrics } from './intake/intake-metrics.ts';
 import { Targets } from './intake/targets.ts';
 import { tracedIntake } from './intake/traced-intake.ts';
+import { vitalLoops } from './node/vital-signs.ts';
 import { announcers } from './runs/announcers.ts';
 import { RunWaiters } from './runs/run-waiters.ts';
 import { openStores } from './stores.ts';
@@ -95,7 +96,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
     ...{ databases, acceptMessage, waiters, slots, node, rateLimits, ...streams },
     warmUp: () => intake.warmUp(),
     loops: [
-      { name: 'node row', everyMs: 1_000, work: () => node.beat() },
+      ...vitalLoops(kit.vitals, { acceptMessage, node, links: { databases, redis, nats: bus } }),
       { name: 'slot map', everyMs: 10_000, work: () => slots.refresh() },
       { name: 'tenant loads', everyMs: 1_000, work: async () => queued.update(await intake.queuedPerTenant()) },
       { name: 'pings of sockets', everyMs: 20_000, work: async () => streams.openSockets.ping() },

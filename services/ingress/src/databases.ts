@@ -69,6 +69,11 @@ export class Databases implements AsyncDisposable {
     return untilReady(this.#all, parts, signal);
   }
 
+  /** True when one of the pools gives no connection any more though nobody closed it. */
+  get isOver(): boolean {
+    return this.#all.some((database) => database.isOver);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#all.map((database) => database.close()));
   }

@@ -19,6 +19,7 @@ import { buildLanes } from './lanes.ts';
 import { Activations } from './loops/activations.ts';
 import { Membership } from './loops/membership.ts';
 import { workerLoops } from './loops/worker-loops.ts';
+import { watchWork } from './vital-signs.ts';
 import { watchWorker, workerMetrics } from './worker-metrics.ts';
 import { WorkerService } from './worker-service.ts';
 
@@ -45,7 +46,7 @@ export async function compose(config: SessionWorkerConfig, kit: Kit): Promise<Se
   });
   const { ownership, databases } = stores;
   const parts = { ...kit, ...stores, ...links, config, counts, scheduler, lease, membership: () => membership };
-  const { runner, turns, deliverer, transcripts } = buildLanes(parts);
+  const { runner, turns, deliverer, transcripts, batches } = buildLanes(parts);
   const activations = new Activations({
     ...{ hints: links.hints, jobs: links.consumers, store: stores.lanes, scheduler, runner, scanMax: config.lanesMax },
     onOpen: () => deliverer.lookNow(),
@@ -65,6 +66,8 @@ export async function compose(config: SessionWorkerConfig, kit: Kit): Promise<Se
     partitionOf: (slot) => membership.partitionOf(slot),
     staleFences: counts.staleFences,
   });
+  watchWork(kit, { scheduler, batches, lease });
+  kit.vitals.watchLinks({ databases, redis: links.redis, 'redis consumers': links.consumers, nats: links.bus });
   watchWorker(kit.metrics, { scheduler, turns, membership, turnSlots: config.turnSlots });
   return new WorkerService({
     ...{ ...kit, ...links, databases, ownership, membership, scheduler, turns, runner, deliverer },
@@ -72,6 +75,7 @@ export async function compose(config: SessionWorkerConfig, kit: Kit): Promise<Se
     warmUp: () => Promise.all([stores.lanes.warmUp(), stores.deliveries.warmUp()]),
     loops: workerLoops({
       ...{ bootId, membership, activations, keeper, turns, scheduler, runner, caps, slots: links.slots, transcripts },
+      vital: (loop) => kit.vitals.watchLoop(loop),
       memoryIsShort: memoryIsShort(config),
       redisIsAway: () => links.redis.away,
       postgresIsUp: storeGauges(kit.metrics, 'postgres'),

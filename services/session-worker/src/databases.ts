@@ -48,6 +48,11 @@ export class Databases implements AsyncDisposable {
     return untilReady([this.engine, this.files, this.lease, this.lookup], parts, signal);
   }
 
+  /** True when one of the pools gives no connection any more though nobody closed it. */
+  get isOver(): boolean {
+    return [this.engine, this.files, this.lease, this.lookup].some((database) => database.isOver);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.engine.close(), this.files.close(), this.lease.close(), this.lookup.close()]);
   }

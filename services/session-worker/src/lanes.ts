@@ -74,7 +74,7 @@ export function buildLanes(parts: LaneParts) {
       },
     },
   });
-  return { runner, turns, deliverer, transcripts };
+  return { runner, turns, deliverer, transcripts, batches };
 }
 
 interface TurnParts extends Omit<LaneParts, 'transcripts'> {

@@ -46,6 +46,19 @@ function heldFlush() {
 }
 
 describe('batches', () => {
+  it('counts answers, and says whether any is due', async () => {
+    const held = heldFlush();
+    const { batcher } = batcherOf(held.flush);
+    expect(batcher.progress).toEqual({ isDue: false, steps: 0 });
+    const first = batcher.add('a');
+    await settled();
+    expect(batcher.progress).toEqual({ isDue: true, steps: 0 });
+    await held.answer();
+    await first;
+    await settled();
+    expect(batcher.progress).toEqual({ isDue: false, steps: 1 });
+  });
+
   it('sends a lone item in the same tick and holds no timer', async () => {
     const { batcher, clock, sent } = batcherOf(done);
     const answer = batcher.add('a');

@@ -71,6 +71,7 @@ export class Batcher<Item, Result> {
   /** Index of the first waiting entry: taking from the front moves this, not the array. */
   #head = 0;
   #inFlight = 0;
+  #answers = 0;
   #pumpDue = false;
   #closed = false;
   #onIdle: (() => void) | undefined;
@@ -120,6 +121,11 @@ export class Batcher<Item, Result> {
     this.#queue = [];
     this.#head = 0;
     rejectAll(rest, this.#draining());
+  }
+
+  /** Whether anything waits or is in flight, and how many flushes were answered so far, rightly or not. */
+  get progress(): { readonly isDue: boolean; readonly steps: number } {
+    return { isDue: this.#inFlight > 0 || this.#waiting() > 0, steps: this.#answers };
   }
 
   #waiting(): number {
@@ -254,6 +260,8 @@ export class Batcher<Item, Result> {
       return null;
     } catch (error) {
       return error ?? this.#miscounted(entries.length, 0);
+    } finally {
+      this.#answers++;
     }
   }
 

@@ -201,6 +201,11 @@ export class AcceptMessage {
     this.#options.queued.add(tenantId);
   }
 
+  /** Whether messages wait to be stored, and how many tries to store some were answered so far. */
+  get progress(): { readonly isDue: boolean; readonly steps: number } {
+    return this.#batcher.progress;
+  }
+
   /** Refuses new messages and stores those it has. */
   close(deadlineMs: number): Promise<void> {
     this.#isClosed = true;

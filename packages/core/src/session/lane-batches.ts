@@ -171,6 +171,14 @@ export class LaneBatches {
     return this.#until(() => this.#looks.add(entry), null);
   }
 
+  /** Of what leads to turns (locks, claims), and of what ends them (commits, hand-backs, looks): is any due, and answers so far. */
+  get progress() {
+    return {
+      claims: together([this.#takes, this.#claims, this.#patientClaims]),
+      ends: together([this.#commits, this.#handBacks, this.#looks]),
+    };
+  }
+
   /** Nothing more is sent. What waits for an answer gets none. */
   async close(): Promise<void> {
     this.#closing.abort();
@@ -208,6 +216,11 @@ export class LaneBatches {
     }
     return none;
   }
+}
+
+function together(batchers: readonly Pick<Batcher<unknown, unknown>, 'progress'>[]) {
+  const all = batchers.map(({ progress }) => progress);
+  return { isDue: all.some(({ isDue }) => isDue), steps: all.reduce((sum, { steps }) => sum + steps, 0) };
 }
 
 function laneOf(entry: LaneEntry) {

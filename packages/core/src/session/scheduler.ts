@@ -232,6 +232,11 @@ export class Scheduler {
     return lanes;
   }
 
+  /** True while a lane could be picked. */
+  get hasClaimable(): boolean {
+    return this.#ring.first !== null && this.#slotsUsed < this.#options.slotsMax;
+  }
+
   get slotsUsed(): number {
     return this.#slotsUsed;
   }

@@ -23,6 +23,22 @@ export const processTable = defineConfig('Every process', {
     unit: 'ms',
     help: 'After SIGTERM, how long work in flight may take to finish before it is handed back.',
   }),
+  stuckMs: integer({
+    env: 'TURNKEEPER_STUCK_MS',
+    default: 30_000,
+    min: 0,
+    max: 3_600_000,
+    unit: 'ms',
+    help: 'A process in which work is there and does not move, or a client will never connect again, is not ready after half of this, and ends with exit code 70 after all of it. 0 = never.',
+  }),
+  loopBlockedMs: integer({
+    env: 'TURNKEEPER_LOOP_BLOCKED_MS',
+    default: 15_000,
+    min: 0,
+    max: 3_600_000,
+    unit: 'ms',
+    help: 'A process whose event loop stands still for so long ends with exit code 70. 0 = never.',
+  }),
   tracesUrl: optionalText({
     env: 'TURNKEEPER_TRACES_URL',
     pattern: /^https?:\/\/\S+$/,

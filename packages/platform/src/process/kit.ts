@@ -11,6 +11,7 @@ import {
 import { systemClock, systemIds } from './clock.ts';
 import { createCrashPoints } from './crash-points.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
+import { Vitals } from './vitals.ts';
 
 /** What every service gets besides its configuration. `compose` hands its parts on by name, never the whole. */
 export interface Kit {
@@ -29,6 +30,8 @@ export interface Kit {
   readonly ids: Ids;
   readonly crashPoints: CrashPoints;
   readonly readiness: Readiness;
+  /** What must go on in this process; watched once it is ready. */
+  readonly vitals: Vitals;
   /** SIGTERM lets the turns in flight finish for this long. */
   readonly drainTimeoutMs: number;
   /**
@@ -43,6 +46,8 @@ export interface KitOptions {
   readonly nodeName: string;
   readonly logLevel: LogLevel;
   readonly drainTimeoutMs: number;
+  /** What makes no progress for this long ends the process; never when absent. */
+  readonly stuckMs?: number;
   /** Where spans go; nowhere when absent. */
   readonly tracesUrl?: string | undefined;
   readonly crashPoints?: string | undefined;
@@ -56,6 +61,9 @@ export function createKit(options: KitOptions): Kit {
   const { service, nodeName, drainTimeoutMs, fail } = options;
   const version = manifest.version;
   const bootId = systemIds.next() as BootId;
+  const readiness = createReadiness();
+  const vitals = new Vitals(systemClock, options.stuckMs ?? 0);
+  readiness.unless(() => (vitals.troubled === null ? null : 'stuck'));
   return {
     service,
     nodeName,
@@ -67,7 +75,8 @@ export function createKit(options: KitOptions): Kit {
     clock: systemClock,
     ids: systemIds,
     crashPoints: createCrashPoints(options.crashPoints),
-    readiness: createReadiness(),
+    readiness,
+    vitals,
     drainTimeoutMs,
     fail,
   };

@@ -38,7 +38,8 @@ function answer({ metrics, readiness }: { metrics: Metrics; readiness: Readiness
     } else if (request.url === '/healthz') {
       response.end('ok\n');
     } else if (request.url === '/readyz') {
-      response.writeHead(readiness.phase === 'ready' ? 200 : 503).end(`${readiness.phase}\n`);
+      const { state } = readiness;
+      response.writeHead(state === 'ready' ? 200 : 503).end(`${state}\n`);
     } else {
       response.writeHead(404).end('not found\n');
     }

@@ -22,6 +22,8 @@ await runProcess({
         if (config.mode === 'loses-lease')
           setImmediate(() => kit.fail(new AppError({ code: 'internal', message: 'lease lost' })));
         if (config.mode === 'throws') setImmediate(() => JSON.parse('{"secret text'));
+        if (config.mode === 'stuck') kit.vitals.watch({ name: 'client', trouble: () => 'closed for good' });
+        if (config.mode === 'blocked') setImmediate(standStill);
         if (config.mode === 'holds-loop') setInterval(() => undefined, 1000);
         return { internalPort };
       },
@@ -37,3 +39,7 @@ await runProcess({
     };
   },
 });
+
+function standStill(): void {
+  for (;;);
+}

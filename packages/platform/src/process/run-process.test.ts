@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ProcessMessage } from './index.ts';
@@ -104,6 +105,34 @@ describe('runProcess', { timeout: 60_000 }, () => {
     expect(await exited).toEqual([1, null]);
   });
 
+  it('ends with code 70 when a part of it is in trouble for too long, and is not ready before', async () => {
+    const { heard, first, ended } = start({ FIXTURE_MODE: 'stuck', TURNKEEPER_STUCK_MS: '4000' });
+    const ready = await first;
+    if (ready.type !== 'ready') throw new Error(`not ready: ${ready.message}`);
+    await expect.poll(() => stateOf(ready.internalPort), { timeout: 20_000 }).toBe('503 stuck');
+    expect(await ended).toBe(70);
+    expect(heard.err).toContain('client: closed for good for 4 s');
+    expect(heard.out).toContain('disposed');
+    expect(heard.out).not.toContain('draining');
+  });
+
+  it('ends with code 70 when its event loop stands still, and says where', async () => {
+    const { heard, ended } = start({ FIXTURE_MODE: 'blocked', TURNKEEPER_LOOP_BLOCKED_MS: '500' });
+    expect(await ended).toBe(70);
+    expect(heard.out).toContain('the event loop stands still');
+    expect(heard.out).toContain('standStill');
+  });
+
+  it('is not blamed for a while in which the whole process was stopped', async () => {
+    const { child, first, ended } = start({ FIXTURE_MODE: 'serves', TURNKEEPER_LOOP_BLOCKED_MS: '3000' });
+    await first;
+    child.kill('SIGSTOP');
+    await sleep(4_000);
+    child.kill('SIGCONT');
+    child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+  });
+
   it('leaves even when something holds the event loop open', async () => {
     const { child, first, ended } = start({ FIXTURE_MODE: 'holds-loop' });
     await first;
@@ -111,6 +140,11 @@ describe('runProcess', { timeout: 60_000 }, () => {
     expect(await ended).toBe(0);
   });
 });
+
+async function stateOf(port: number): Promise<string> {
+  const { status, body } = await get(`http://127.0.0.1:${port}/readyz`);
+  return `${status} ${body.trim()}`;
+}
 
 async function get(url: string): Promise<{ status: number; body: string }> {
   const { request } = await import('undici');

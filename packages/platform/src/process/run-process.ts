@@ -3,7 +3,9 @@ import { type ConfigOf, type ConfigOption, type ConfigTable, loadConfig } from '
 import { systemClock } from './clock.ts';
 import { nodeNameOf, processTable } from './config.ts';
 import { createKit, type Kit } from './kit.ts';
+import { watchEventLoop } from './loop-watch.ts';
 import type { Compose, ProcessMessage, Service } from './service.ts';
+import { EXIT_STUCK, StuckError } from './vitals.ts';
 
 /** After the drain's deadline, what is left to hand work back; and after that, to close connections. */
 const HAND_BACK_MS = 10_000;
@@ -16,7 +18,8 @@ const TRACES_MS = 2_500;
  *   read config → compose → start → ready → (SIGTERM | SIGINT) → drain → dispose → the event loop empties
  *
  * A second signal ends the drain's patience. `kit.fail`, an uncaught error or a vanished parent skip the drain and end
- * with code 1. `process.exit` is called only when something holds the loop open after everything was disposed.
+ * with code 1; so does a process that makes no progress, with code 70. `process.exit` is called only when something holds
+ * the loop open after everything was disposed.
  * A start that fails prints one sentence and ends with code 1.
  */
 export async function runProcess<Options extends Record<string, ConfigOption<unknown>>>(from: {
@@ -35,10 +38,12 @@ export async function runProcess<Options extends Record<string, ConfigOption<unk
       logLevel: common.logLevel,
       drainTimeoutMs: common.drainTimeoutMs,
       tracesUrl: common.tracesUrl,
+      stuckMs: common.stuckMs,
       crashPoints: common.crashPoints,
       processMetrics: true,
       fail: end.fail,
     });
+    using _ = common.loopBlockedMs === 0 ? null : watched(kit, common.loopBlockedMs);
     await live(await from.compose(config, kit), kit, end);
   } catch (err) {
     end.fail(err);
@@ -66,7 +71,7 @@ function watchForTheEnd(): End {
   let failed: { readonly error: unknown } | null = null;
   const fail = (error: unknown) => {
     failed ??= { error };
-    process.exitCode = 1;
+    process.exitCode = error instanceof StuckError ? EXIT_STUCK : 1;
     wanted.abort();
     hastened.abort();
   };
@@ -107,7 +112,7 @@ async function live(service: Service, kit: Kit, end: End): Promise<void> {
     readiness.enter('ready');
     tellParent({ type: 'ready', bootId: kit.bootId, ...listening });
     logger.info({ ...listening }, 'ready');
-    await aborted(end.wanted);
+    await kit.vitals.run(end.wanted, end.fail);
     readiness.enter('draining');
     if (!end.failed) await drain(service, kit, end);
   } finally {
@@ -115,6 +120,11 @@ async function live(service: Service, kit: Kit, end: End): Promise<void> {
     await within(DISPOSE_MS, disposed, () => logger.error({}, 'closing connections took too long'));
     await within(TRACES_MS, kit.tracer[Symbol.asyncDispose](), () => logger.warn({}, 'the last spans were not taken'));
   }
+}
+
+function watched({ service, version, bootId, logger }: Kit, limitMs: number): Disposable {
+  const onFailed = (error: unknown) => logger.failed(error, {}, 'the event loop is not watched');
+  return watchEventLoop({ limitMs, exitCode: EXIT_STUCK, fields: { service, version, bootId } }, onFailed);
 }
 
 async function drain(service: Service, kit: Kit, end: End): Promise<void> {

@@ -40,10 +40,21 @@ export class LeaderLoop {
   readonly #options: LeaderLoopOptions;
   #leading: { readonly term: AbortSignal; readonly ended: Promise<void> } | null = null;
   #isFailing = false;
+  #looks = 0;
   #isDead = false;
 
   constructor(options: LeaderLoopOptions) {
     this.#options = options;
+  }
+
+  /** True while the database does not answer. */
+  get isFailing(): boolean {
+    return this.#isFailing;
+  }
+
+  /** How often it has looked. */
+  get looks(): number {
+    return this.#looks;
   }
 
   /** Until the signal aborts; then gives the lease back, and resolves when the work of the term has ended. */
@@ -51,6 +62,7 @@ export class LeaderLoop {
     const checking = this.#check(signal);
     while (!signal.aborted && !this.#isDead) {
       await this.#look();
+      this.#looks++;
       await this.#options.clock.sleep(LOOK_EVERY_MS, signal);
     }
     await checking;

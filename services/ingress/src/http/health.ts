@@ -4,14 +4,16 @@ import { openApiDocument } from '@turnkeeper/protocol';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * `/healthz`: the event loop turns. `/readyz`: started and not draining; the stores do not matter here, because without
- * Redis or NATS ingress works and without Postgres its honest answer is 503 `store_unavailable`.
+ * `/healthz`: the event loop turns. `/readyz`: started, not draining, and what is there to be done moves; the stores do not
+ * matter here, because without Redis or NATS ingress works and without Postgres its honest answer is 503
+ * `store_unavailable`.
  */
-export function registerHealth(app: FastifyInstance, readiness: Readiness): void {
+export function registerHealth(app: FastifyInstance, readiness: Pick<Readiness, 'state'>): void {
   app.get('/healthz', async () => ({ status: 'ok' }));
   app.get('/readyz', async (_request, reply) => {
-    reply.code(readiness.phase === 'ready' ? 200 : 503);
-    return { status: readiness.phase };
+    const { state } = readiness;
+    reply.code(state === 'ready' ? 200 : 503);
+    return { status: state };
   });
 }
 

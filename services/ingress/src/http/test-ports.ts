@@ -182,7 +182,7 @@ export class TestPorts {
       metrics,
       readJson: jsonReader(counts.repaired),
     });
-    registerHealth(app, { phase: 'ready', enter: () => undefined });
+    registerHealth(app, { state: 'ready' });
     const configs = this.#configs();
     const rates = new RateGate({ take: () => Promise.resolve(this.rate ?? allowed) }, counts.rateLimited);
     const targets = new Targets(configs);

@@ -21,6 +21,8 @@ export interface WorkerLoopsParts {
   readonly runner: LaneRunner;
   readonly caps: TenantCaps;
   readonly slots: TenantSlots;
+  /** The same loop, watched: it must come round. */
+  readonly vital: (loop: Repeated) => Repeated;
   /** More memory is in use than should be. */
   readonly memoryIsShort: () => boolean;
   readonly transcripts: { relieve(): number };
@@ -36,7 +38,7 @@ const SCAN_TICK_MS = 250;
 export function workerLoops(parts: WorkerLoopsParts): Repeated[] {
   const { membership, activations, keeper, turns, scheduler, runner, caps } = parts;
   return [
-    { name: 'heartbeat', everyMs: 500, work: () => beat(parts) },
+    parts.vital({ name: 'heartbeat', everyMs: 500, work: () => beat(parts) }),
     { name: 'partitions', everyMs: 500, work: () => membership.settlePartitions() },
     { name: 'slot map', everyMs: 10_000, work: () => membership.refreshSlotMap() },
     { name: 'scan', everyMs: SCAN_TICK_MS, work: scans(activations, parts.redisIsAway) },
