@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { StreamEvent } from './stream-events.ts';
-import { problem, sse, type TestServer, testServer } from './test-server.ts';
+import { problem, sse, standAt, type TestServer, testServer } from './test-server.ts';
 import { Turnkeeper } from './turnkeeper.ts';
 
 beforeEach(() => {
@@ -60,6 +60,16 @@ test('that began without a cursor loses nothing of what comes while it is cut of
   const server = testServer([sse([open(9)], 'breaks'), sse([open(9), message('10', 'a')])]);
   expect(await read(client(server).sessions.stream('k'), 1)).toMatchObject({ ids: ['10'] });
   expect(server.asked.map(({ headers }) => headers.get('last-event-id'))).toEqual([null, '9']);
+});
+
+test('of a tenant that was cut off before anything durable came goes on where it stood', async () => {
+  const server = testServer([
+    sse([standAt('t7'), open()], 'breaks'),
+    sse([standAt('t7'), open(), standAt('t8')], 'breaks'),
+    sse([open(), message('t9', 'a')]),
+  ]);
+  expect(await read(client(server).events.stream(), 1)).toMatchObject({ ids: ['t9'] });
+  expect(server.asked.map(({ headers }) => headers.get('last-event-id'))).toEqual([null, 't7', 't8']);
 });
 
 test('begins anew when its cursor is unknown there', async () => {

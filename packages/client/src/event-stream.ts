@@ -54,9 +54,15 @@ export async function* follow(
     for (;;) {
       let pauseMs: number | undefined;
       try {
-        for await (const event of connection(transport, { ...source.call, headers: told.headers }, patience.signal)) {
+        const call = { ...source.call, headers: told.headers };
+        for await (const received of connection(transport, call, patience.signal)) {
           failures = 0;
           servedMs = Date.now();
+          if (typeof received === 'string') {
+            told.standAt(received);
+            continue;
+          }
+          const event = received;
           if (event.type === 'stream.closing') pauseMs = event.data.reconnectAfterMs;
           isOver ||= source.isOver?.(event) === true;
           if (told.isNew(event)) yield event;
@@ -74,8 +80,12 @@ export async function* follow(
   }
 }
 
-/** The events of one connection, until it ends or falls silent. */
-async function* connection(transport: Transport, call: Call, signal: AbortSignal): AsyncGenerator<StreamEvent> {
+/** The events of one connection, and where it says that its reader stands, until it ends or falls silent. */
+async function* connection(
+  transport: Transport,
+  call: Call,
+  signal: AbortSignal,
+): AsyncGenerator<StreamEvent | string> {
   const overdue = () => new ConnectionError('the stream has fallen silent');
   const patience = new Patience({ signal, timeoutMs: SILENCE_MS_MAX, overdue });
   try {
@@ -86,8 +96,8 @@ async function* connection(transport: Transport, call: Call, signal: AbortSignal
     for await (const piece of pieces(answer, patience.signal)) {
       patience.renew();
       for (const { id, data } of parser.push(piece)) {
-        const event = parse(data, answer.status) as StreamEvent;
-        yield id === undefined ? event : { ...event, cursor: id };
+        if (data === undefined) yield id ?? '';
+        else yield { ...(parse(data, answer.status) as StreamEvent), ...(id === undefined ? {} : { cursor: id }) };
       }
     }
   } finally {
@@ -130,6 +140,12 @@ class Told {
   get headers(): Record<string, string> {
     const text = this.#isOpaque ? this.#opaque : this.#hasCursor ? this.#cursor.text : undefined;
     return { accept: 'text/event-stream', ...(text === undefined ? {} : { 'last-event-id': text }) };
+  }
+
+  /** It is told of no event, and goes on from here all the same. */
+  standAt(cursor: string): void {
+    if (this.#isOpaque) this.#opaque = cursor;
+    else this.#cursor.advance(cursor);
   }
 
   isNew(event: StreamEvent): boolean {

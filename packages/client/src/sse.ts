@@ -2,10 +2,11 @@
 export interface ServerSentEvent {
   /** What stood as `id:` with this event; none for events that are not to be resumed at. */
   readonly id: string | undefined;
-  readonly data: string;
+  /** None: the id alone, where a reader stands though nothing has come. */
+  readonly data: string | undefined;
 }
 
-/** Takes a text/event-stream in pieces, cut anywhere, and gives its events. Comments and events without data give none. */
+/** Takes a text/event-stream in pieces, cut anywhere, and gives its events. Comments give none. */
 export class SseParser {
   #rest = '';
   #id: string | undefined;
@@ -29,10 +30,9 @@ export class SseParser {
   }
 
   #dispatch(): ServerSentEvent[] {
-    const event = { id: this.#id, data: this.#data.join('\n') };
-    const hasData = this.#data.length > 0;
+    const event = { id: this.#id, data: this.#data.length > 0 ? this.#data.join('\n') : undefined };
     this.#id = undefined;
     this.#data = [];
-    return hasData ? [event] : [];
+    return event.id === undefined && event.data === undefined ? [] : [event];
   }
 }

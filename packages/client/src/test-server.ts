@@ -36,13 +36,18 @@ export function problem(status: number, code: string, more: object = {}): Respon
   return Response.json(body, { status, headers: { 'content-type': 'application/problem+json' } });
 }
 
+/** A place in a stream where a reader stands though nothing has come. */
+export const standAt = (id: string) => ({ standAt: id });
+
 /** A stream that says this and then ends, or breaks, or says no more until its reader goes. */
 export function sse(events: readonly object[], end: 'ends' | 'breaks' | 'stays' = 'ends') {
   return (_: Asked, signal: AbortSignal): Response => {
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
-        const text = events.map(
-          (event) => `${'id' in event ? `id: ${event.id}\n` : ''}data: ${JSON.stringify(event)}\n\n`,
+        const text = events.map((event) =>
+          'standAt' in event
+            ? `id: ${event.standAt}\n\n`
+            : `${'id' in event ? `id: ${event.id}\n` : ''}data: ${JSON.stringify(event)}\n\n`,
         );
         controller.enqueue(new TextEncoder().encode(text.join('')));
         if (end === 'ends') controller.close();

@@ -28,11 +28,19 @@ export type StreamEvent = z.infer<typeof StreamEventSchema>;
 
 /** `data` of each type. Deltas: `offset` counts UTF-16 units from the start of the part. */
 export interface StreamEventData {
-  /** `replayFrom`: what comes is what changed after this seq. Both null for the stream of a tenant. */
-  readonly 'stream.open': { readonly replayFrom: number | null; readonly headSeq: number | null };
+  /**
+   * `replayFrom`: what comes is what changed after this seq. Both null for the stream of a tenant. `cursor`: where a reader goes
+   * on that is cut off before a durable event has come.
+   */
+  readonly 'stream.open': {
+    readonly replayFrom: number | null;
+    readonly headSeq: number | null;
+    readonly cursor?: string;
+  };
   readonly 'stream.replayed': {
     /** Null for the stream of a tenant. */
     readonly replayedTo: number | null;
+    readonly cursor?: string;
     readonly pending: readonly {
       readonly eventId: string;
       readonly runId: string;

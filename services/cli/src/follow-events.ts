@@ -24,7 +24,7 @@ const BACKOFF_MS_MAX = 5_000;
 
 /**
  * Yields the events of a stream until the signal aborts. A stream that ends or breaks is opened again behind the last event
- * that has an id, so none of those is missed or seen twice.
+ * that has an id, or where it said to stand before one came, so none of those is missed or seen twice.
  * @throws CliError `unreachable` when nothing answers six times in a row, or for three minutes once something has;
  *   AppError when the server refuses
  */
@@ -36,7 +36,7 @@ export async function* followEvents(stream: FollowedStream): AsyncGenerator<Stre
       for await (const { id, event } of openStream(stream, lastId)) {
         tries = 1;
         lastHeardMs = performance.now();
-        lastId = id ?? lastId;
+        lastId = id ?? cursorIn(event) ?? lastId;
         // it says when to come back, and the next one says the rest
         if (event.type !== 'stream.closing') yield event;
       }
@@ -51,6 +51,12 @@ export async function* followEvents(stream: FollowedStream): AsyncGenerator<Stre
       if (!stream.signal.aborted) throw error;
     });
   }
+}
+
+/** Where the stream says that its reader stands, before anything that has an id. */
+function cursorIn({ type, data }: StreamEvent): string | null {
+  if (type !== 'stream.open' && type !== 'stream.replayed') return null;
+  return typeof data['cursor'] === 'string' ? data['cursor'] : null;
 }
 
 async function* openStream({ url, key, path, signal }: FollowedStream, lastId: string | null) {

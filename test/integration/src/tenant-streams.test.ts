@@ -58,6 +58,18 @@ describe.each([
     for (const key of keys) expect(told(after).filter((line) => line.startsWith(key)).length).toBeLessThanOrEqual(6);
   });
 
+  test('cut off before anything durable has come, it goes on behind where it said to stand', async () => {
+    const opened = await read(undefined, (events) => events.at(-1)?.type === 'stream.replayed').events;
+    const [open, replayed] = opened.map(({ data }) => String(data['cursor']));
+    const key = randomUUID();
+    await converse(key);
+    for (const cursor of [open, replayed]) {
+      const isWhole: Judge = (events) => told(events).includes(`${key} 2 turn.finished`);
+      const after = await read(cursor, isWhole, { node: 1 }).events;
+      expect(told(after).filter((line) => line.startsWith(key))).toEqual(turnOf(key));
+    }
+  });
+
   test('says so when an id is too old, and refuses what is none', async () => {
     const events = await read('t1', (all) => all.at(-1)?.type === 'stream.replayed').events;
     expect(events[1]).toMatchObject({ type: 'stream.reset', data: { reason: 'cursor_too_old' } });

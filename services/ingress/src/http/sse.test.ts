@@ -35,9 +35,11 @@ function setUp() {
   const tenantId = '10000000-0000-7000-8000-000000000000' as TenantId;
   const clock = new VirtualClock();
   const subject = { tenantId, sessionKey: 'k' };
-  const connection = new SseConnection(reply as unknown as FastifyReply, { subject, clock });
+  const place: { cursor: string | null } = { cursor: null };
+  const cursor = () => place.cursor;
+  const connection = new SseConnection(reply as unknown as FastifyReply, { subject, clock, cursor });
   const types = () => raw.written.map((text) => /^event: (\S+)/.exec(text)?.[1]);
-  return { raw, clock, connection, types };
+  return { raw, clock, connection, types, place };
 }
 
 const delta = { type: 'message.delta', at: '', sessionKey: 'k', data: { text: 'x'.repeat(100_000) } };
@@ -109,6 +111,15 @@ describe('a reader that is too slow', () => {
     raw.emit('stuck');
     expect(isClosed).toBe(true);
   });
+});
+
+it('a reader whom nothing durable comes learns with the signs of life where it stands', () => {
+  const { raw, connection, place } = setUp();
+  connection.comment();
+  place.cursor = 't7';
+  connection.comment();
+  connection.standAt('t8');
+  expect(raw.written).toEqual([': \n\n', ': \nid: t7\n\n', 'id: t8\n\n']);
 });
 
 it('an ended stream takes nothing more, and says once that it ended', () => {

@@ -21,6 +21,8 @@ export interface SseOptions {
   readonly clock: Clock;
   /** Ephemeral events that a slow reader lost. */
   readonly dropped?: Counter;
+  /** Where its reader stands, told with each sign of life; for readers whom nothing durable may come for long. */
+  readonly cursor?: () => string | null;
 }
 
 /**
@@ -35,11 +37,13 @@ export class SseConnection {
   readonly #clock: Clock;
   readonly #onEnd = new Set<() => void>();
   readonly #dropped: Counter | undefined;
+  readonly #cursor: () => string | null;
   #isOpen = true;
 
   /** Takes the answer over from the framework; the headers that it has already are kept. */
-  constructor(reply: FastifyReply, { subject, clock, dropped }: SseOptions) {
+  constructor(reply: FastifyReply, { subject, clock, dropped, cursor = () => null }: SseOptions) {
     this.#dropped = dropped;
+    this.#cursor = cursor;
     this.#clock = clock;
     reply.isTimed = false;
     reply.hijack();
@@ -96,7 +100,17 @@ export class SseConnection {
 
   /** A line that readers ignore and that keeps proxies from closing. */
   comment(): void {
-    if (this.#isOpen && this.#response.writableLength <= UNSENT_BYTES_MAX) this.#response.write(': \n\n');
+    if (!this.#isOpen || this.#response.writableLength > UNSENT_BYTES_MAX) return;
+    const cursor = this.#cursor();
+    this.#response.write(cursor === null ? ': \n\n' : `: \nid: ${cursor}\n\n`);
+  }
+
+  /**
+   * An id without an event: no reader is told anything, and a browser that is cut off before the next durable event goes on
+   * from here.
+   */
+  standAt(id: string): void {
+    if (this.#isOpen) this.#response.write(`id: ${id}\n\n`);
   }
 
   /**

@@ -15,7 +15,7 @@ import {
 import type { StreamEventData } from '@turnkeeper/protocol';
 import type { LaneChanges } from './lane-changes.ts';
 import { LaneFollower } from './lane-follower.ts';
-import type { StreamCursor } from './stream-filter.ts';
+import { eventIdOf, type StreamCursor } from './stream-filter.ts';
 
 /** Where the events of a lane go: one answer of server-sent events, or one room of a socket. */
 export interface StreamSink {
@@ -95,12 +95,12 @@ export class SessionStreams {
     // a cursor from before the lane was deleted and made anew, or from another database
     const isUnknown = after !== null && after.seq > headSeq;
     const cursor = isUnknown ? { seq: 0, told: 0 } : (after ?? { seq: headSeq, told: 0 });
-    sink.say('stream.open', { replayFrom: cursor.seq, headSeq });
+    sink.say('stream.open', { replayFrom: cursor.seq, headSeq, cursor: eventIdOf(cursor) });
     if (isUnknown) sink.say('stream.reset', { reason: 'cursor_unknown', headSeq });
     if (after !== null) this.#options.replays.inc();
     const replayedTo = await follower.replay(cursor);
     const pending = await this.#options.reads.pending(lane);
-    sink.say('stream.replayed', { replayedTo, pending: pending.map(pendingAnswer) });
+    sink.say('stream.replayed', { replayedTo, cursor: String(replayedTo), pending: pending.map(pendingAnswer) });
     follower.goLive({ isRunning: head?.isRunning ?? false });
   }
 }

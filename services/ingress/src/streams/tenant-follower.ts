@@ -84,6 +84,11 @@ export class TenantFollower {
     this.#unsubscribe = live.subscribeTenant(tenantId, (lane, event) => this.#onLive(lane, event));
   }
 
+  /** All that changed up to this moment has been told; 0 before anything is to be. */
+  get toldTo(): Micros {
+    return this.#toldTo;
+  }
+
   /** Tells what changed after the moment. @throws StoreError */
   async replay(after: Micros): Promise<void> {
     this.#toldTo = after;

@@ -1,4 +1,5 @@
 import type { Clock, Counter, LiveStream, Logger, Micros, StreamReads, TenantId } from '@turnkeeper/core';
+import { writeTenantEventId } from '@turnkeeper/protocol';
 import type { LaneChanges } from './lane-changes.ts';
 import type { StreamSink } from './session-streams.ts';
 import type { TenantChanges } from './tenant-changes.ts';
@@ -19,6 +20,8 @@ export interface TenantStreamsOptions {
 export interface JoinedTenant {
   /** Replays and goes on live; resolves when it is closed. @throws StoreError */
   begin(after: Micros | null): Promise<void>;
+  /** Where a reader goes on now: all that changed up to here has been told. Null before it has begun. */
+  readonly cursor: string | null;
   close(): void;
 }
 
@@ -40,12 +43,14 @@ export class TenantStreams {
     try {
       const { now } = await reads.tenantChanges(tenantId, null);
       const begin = async (after: Micros | null) => {
-        sink.say('stream.open', { replayFrom: null, headSeq: null });
         const fault = after === null ? null : cursorFault(after, now);
+        const from = after === null || fault !== null ? now : after;
+        sink.say('stream.open', { replayFrom: null, headSeq: null, cursor: writeTenantEventId(from) });
         if (fault !== null) sink.say('stream.reset', { reason: fault, headSeq: null });
         if (after !== null) replays.inc();
-        await follower.replay(after === null || fault !== null ? now : after);
-        sink.say('stream.replayed', { replayedTo: null, pending: [] });
+        await follower.replay(from);
+        const cursor = writeTenantEventId(follower.toldTo);
+        sink.say('stream.replayed', { replayedTo: null, cursor, pending: [] });
         await follower.goOn();
       };
       const fail = (error: unknown) => {
@@ -56,7 +61,13 @@ export class TenantStreams {
         );
         throw error;
       };
-      return { begin: (after) => begin(after).catch(fail), close: () => follower.close() };
+      return {
+        begin: (after) => begin(after).catch(fail),
+        close: () => follower.close(),
+        get cursor() {
+          return follower.toldTo === 0 ? null : writeTenantEventId(follower.toldTo);
+        },
+      };
     } catch (error) {
       follower.close();
       throw error;
