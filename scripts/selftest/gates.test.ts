@@ -13,6 +13,12 @@ interface Plant {
 const RULES = readFileSync('.dependency-cruiser.cjs', 'utf8');
 const CORE = 'packages/core/src';
 const INPUTS = 'packages/protocol/src/http/inputs.ts';
+const WORKER = 'deploy/kubernetes/base/session-worker.yaml';
+const SECURITY = `          securityContext:
+            allowPrivilegeEscalation: false
+            readOnlyRootFilesystem: true
+            capabilities: { drop: [ALL] }
+`;
 const UNIT_TESTS = 'test:unit -- packages/core/src/planted';
 const passing = "import { expect, it } from 'vitest';\nit('holds', () => expect(1).toBe(1));\n";
 
@@ -178,6 +184,18 @@ module.exports.options.exclude = { path: '^packages/core/' };
     gate: 'check:changes',
     says: /planted\.md: has no text/,
     files: { '.changeset/planted.md': '---\n"@turnkeeper/ingress": patch\n---\n\n' },
+  },
+  {
+    fault: 'a misspelt field of a manifest',
+    gate: 'check:deploy',
+    says: /Deployment\/turnkeeper-session-worker: .*terminationGracePeriodSecond\b/,
+    files: { [WORKER]: edited(WORKER, 'terminationGracePeriodSeconds:', 'terminationGracePeriodSecond:') },
+  },
+  {
+    fault: 'a container without securityContext',
+    gate: 'check:deploy',
+    says: /Deployment\/turnkeeper-session-worker: session-worker: readOnlyRootFilesystem is not true/,
+    files: { [WORKER]: edited(WORKER, SECURITY, '') },
   },
 ];
 

@@ -11,6 +11,8 @@ import { EXIT_STUCK, StuckError } from './vitals.ts';
 const HAND_BACK_MS = 10_000;
 const DISPOSE_MS = 5_000;
 const TRACES_MS = 2_500;
+/** What a process may need beyond its drain until it is gone: whoever kills what is late waits `drainTimeoutMs` and this. */
+export const END_AFTER_DRAIN_MS = HAND_BACK_MS + DISPOSE_MS + TRACES_MS + DISPOSE_MS;
 
 /**
  * The life of a service's process:
