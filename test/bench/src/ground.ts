@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { startLocalServices } from '@turnkeeper/platform/local-services';
+import { type LocalServices, startLocalServices } from '@turnkeeper/platform/local-services';
 import { type Cluster, startCluster, until } from '@turnkeeper/test-harness';
 import pg from 'pg';
 import { cpuSeconds } from './cpu.ts';
@@ -24,13 +24,14 @@ export interface Figures {
   readonly cpuMicros: Readonly<Record<string, number>>;
 }
 
-export async function openGround(): Promise<Ground> {
-  const services = await startLocalServices({
-    need: ['postgres', 'redis', 'nats'],
-    persistent: true,
-    env: {},
-    prefer: 'program',
-  });
+/** Postgres, Redis and NATS, sized for work. */
+export function startServices(): Promise<LocalServices> {
+  return startLocalServices({ need: ['postgres', 'redis', 'nats'], persistent: true, env: {}, prefer: 'program' });
+}
+
+/** On services of its own, which end with it, or on those given. */
+export async function openGround(given?: LocalServices): Promise<Ground> {
+  const services = given ?? (await startServices());
   const cluster = await startCluster({ urls: services.urls, env: { TURNKEEPER_LOG_LEVEL: 'warn' } });
   const client = new pg.Client({ connectionString: cluster.postgresUrl });
   const engine = new pg.Client({ connectionString: cluster.postgresUrl, options: '-c role=tk_engine' });
@@ -74,7 +75,7 @@ export async function openGround(): Promise<Ground> {
     async [Symbol.asyncDispose]() {
       await Promise.all([client.end(), engine.end()]);
       await cluster[Symbol.asyncDispose]();
-      await services.stop();
+      if (given === undefined) await services.stop();
     },
   };
 }

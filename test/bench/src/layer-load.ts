@@ -4,6 +4,7 @@ import {
   AcceptMessage,
   type BootId,
   combineWakeUps,
+  type EventId,
   type InboundMessage,
   type Logger,
   QueuedEstimate,
@@ -25,6 +26,8 @@ const IN_FLIGHT = 2_000;
 /** The queue layer alone: the use case behind every door, called in this process, with the real stores and wake-ups behind it. */
 export interface LayerLoad extends AsyncDisposable {
   send(lanes: number, messages: number): Promise<void>;
+  /** One message to one lane of an agent of tenant `test`; resolves when it is accepted. */
+  accept(agent: string, sessionKey: string, text: string): Promise<EventId>;
 }
 
 export async function openLayerLoad(ground: Ground): Promise<LayerLoad> {
@@ -49,18 +52,19 @@ export async function openLayerLoad(ground: Ground): Promise<LayerLoad> {
     partitionOf: (slot) => slots[slot] ?? 0,
     crashPoints: createCrashPoints(undefined),
   });
-  const message = await messageOf(lookup, cluster.env['TURNKEEPER_MASTER_KEY'] ?? '');
+  const messages = messagesOf(lookup, cluster.env['TURNKEEPER_MASTER_KEY'] ?? '');
+  const accept = async (agent: string, sessionKey: string, text: string) => {
+    const message = await messages(agent);
+    return (await acceptMessage.accept({ ...message, target: { sessionKey }, content: { text } })).eventId;
+  };
   return {
+    accept,
     async send(lanes, messages) {
       const run = randomBytes(4).toString('hex');
       let next = 0;
       const loop = async () => {
         for (let i = next++; i < messages; i = next++) {
-          await acceptMessage.accept({
-            ...message,
-            target: { sessionKey: `layer-${run}-${i % lanes}` },
-            content: { text: `message ${i} of a benchmark, as long as people write` },
-          });
+          await accept('main', `layer-${run}-${i % lanes}`, `message ${i} of a benchmark, as long as people write`);
         }
       };
       await Promise.all(Array.from({ length: IN_FLIGHT }, loop));
@@ -73,22 +77,31 @@ export async function openLayerLoad(ground: Ground): Promise<LayerLoad> {
   };
 }
 
-/** Tenant `test` and its agent `main`, as an ingress knows them. */
-async function messageOf(
+/** Tenant `test` and its agents, as an ingress knows them; each is looked up once. */
+function messagesOf(
   lookup: ReturnType<typeof openDatabase>,
   masterKey: string,
-): Promise<Omit<InboundMessage, 'target' | 'content'>> {
+): (agent: string) => Promise<Omit<InboundMessage, 'target' | 'content'>> {
   const configs = openConfigs({
     database: lookup,
     sealing: new Sealing(serverKeyWrap(masterKey)),
     clock: systemClock,
     onError: () => undefined,
   });
-  const tenant = await configs.tenants.byName('test');
-  if (tenant === null) throw new Error('no tenant test');
-  const agent = await configs.agents.byName(tenant.tenantId, 'main');
-  if (agent === null) throw new Error('no agent main');
-  return { tenant, agent, account: null, kind: 'message', idempotency: null, traceparent: null, onQuota: 'answer' };
+  const find = async (name: string) => {
+    const tenant = await configs.tenants.byName('test');
+    if (tenant === null) throw new Error('no tenant test');
+    const agent = await configs.agents.byName(tenant.tenantId, name);
+    if (agent === null) throw new Error(`no agent ${name}`);
+    const rest = { account: null, kind: 'message', idempotency: null, traceparent: null, onQuota: 'answer' } as const;
+    return { tenant, agent, ...rest };
+  };
+  const known = new Map<string, ReturnType<typeof find>>();
+  return (name) => {
+    const message = known.get(name) ?? find(name);
+    known.set(name, message);
+    return message;
+  };
 }
 
 const SILENT: Logger = {

@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- [--smoke | --quick] [--only throughput|control|streams] [--json FILE]`: messages a second, end to end, through
- * HTTP and for the queue layer alone, the two in turn within one run, medians with the least and the most of each; and how
- * soon a command to a conversation takes effect when it is given to another node; and what many open sockets cost and wait.
+ * `npm run bench -- [--smoke | --quick] [--only throughput|control|streams|peers] [--beside NAME,…] [--json FILE]`: messages a
+ * second, end to end, through HTTP and for the queue layer alone, the two in turn within one run, medians with the least and
+ * the most of each; how soon a command to a conversation takes effect when it is given to another node; what many open
+ * sockets cost and wait; and all of it beside other queues with an order per key (`--beside` names some of them).
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -10,6 +11,10 @@ import { type ControlFigures, measureControl } from './control-load.ts';
 import { type Figures, type Ground, openGround } from './ground.ts';
 import { httpLoad } from './http-load.ts';
 import { openLayerLoad } from './layer-load.ts';
+import { installPeers } from './peers/install.ts';
+import { CONTENDERS, runMatrix } from './peers/matrix.ts';
+import { ratiosOf, tablesOf } from './peers/report.ts';
+import { peerVersions } from './peers/servers.ts';
 import { measureStreams, type StreamFigures } from './stream-load.ts';
 
 const SHAPES = [
@@ -29,6 +34,7 @@ const { values: flags } = parseArgs({
   options: {
     ...{ quick: { type: 'boolean' }, smoke: { type: 'boolean' }, json: { type: 'string' } },
     only: { type: 'string', default: '' },
+    beside: { type: 'string' },
   },
 });
 const scale = flags.smoke === true ? 0.05 : 1;
@@ -38,7 +44,7 @@ const controls = flags.smoke === true ? 20 : flags.quick === true ? 100 : 500;
 
 const streamLoad = flags.smoke === true ? { sockets: 100, turns: 40 } : { sockets: 5_000, turns: rounds * 400 };
 
-const PART_OF = { throughput, control, streams };
+const PART_OF = { throughput, control, streams, peers };
 if (flags.only !== '' && !(flags.only in PART_OF)) throw new Error(`--only knows ${Object.keys(PART_OF).join(', ')}`);
 const parts: Record<string, unknown> = {};
 for (const [name, measure] of Object.entries(PART_OF)) {
@@ -83,6 +89,22 @@ async function streams(): Promise<readonly StreamFigures[]> {
   return figures;
 }
 
+async function peers() {
+  await installPeers();
+  const wanted = flags.beside?.split(',');
+  const contenders = CONTENDERS.filter(
+    (name) => wanted === undefined || name.startsWith('turnkeeper') || wanted.includes(name),
+  );
+  const matrix = await runMatrix({
+    ...{ rounds, scale, contenders },
+    onCell: ({ contender, workload, round, outcome }) =>
+      process.stderr.write(`round ${round + 1}, ${contender}, ${workload.name}: ${JSON.stringify(outcome)}\n`),
+  });
+  const ratios = ratiosOf(matrix.cells);
+  process.stdout.write(`${settingsLine(matrix.settings)}\n\n${tablesOf(matrix)}\nRatios: ${JSON.stringify(ratios)}\n`);
+  return { rounds, versions: await peerVersions(), ...matrix, ratios };
+}
+
 async function measureAll(on: Ground): Promise<Row[]> {
   await using layer = await openLayerLoad(on);
   const load = { http: (lanes: number, messages: number) => httpLoad(on.cluster, lanes, messages), layer: layer.send };
@@ -112,11 +134,15 @@ function table(all: readonly Row[], { settings }: Ground): string {
     return `| ${part} | ${shape} | ${middle?.messagesPerSecond} [${Math.min(...rates)}..${Math.max(...rates)}] | ${middle?.statementsPerMessage.toFixed(3)} | ${cpu.join(', ')} |`;
   });
   return [
-    `Postgres ${settings.postgres}, fsync ${settings.fsync}, synchronous_commit ${settings.synchronousCommit}, Node ${settings.node}, ${settings.cores} cores, ${rounds} rounds`,
+    settingsLine(settings),
     '',
     '| part | lanes × messages | messages/s, median [least..most] | statements/message | CPU, µs/message |',
     '|---|---|---|---|---|',
     ...lines,
     '',
   ].join('\n');
+}
+
+function settingsLine({ postgres, fsync, synchronousCommit, node, cores }: Ground['settings']): string {
+  return `Postgres ${postgres}, fsync ${fsync}, synchronous_commit ${synchronousCommit}, Node ${node}, ${cores} cores, ${rounds} rounds`;
 }
