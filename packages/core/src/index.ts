@@ -153,7 +153,15 @@ export type {
   DeliveryRecord,
   DeliveryVerb,
 } from './ports/deliveries.ts';
-export type { ClaimDue, DeliverySettlement, DeliveryStore, DueDelivery, OwnSend, SeenMarks } from './ports/delivery.ts';
+export type {
+  ClaimDue,
+  DeliverySettlement,
+  DeliveryStore,
+  DueDelivery,
+  OwnSend,
+  PausedAccount,
+  SeenMarks,
+} from './ports/delivery.ts';
 export type {
   AnswerResult,
   AskRequest,

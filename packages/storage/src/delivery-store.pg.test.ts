@@ -101,6 +101,20 @@ test('rows of an account that is to wait are left alone, however they are asked 
   expect(textsOf(await due([waiting, lane]))).toEqual(['re: a']);
 });
 
+test('nothing leaves through an account that is paused, from any worker, until it is over', async () => {
+  const [lane, other] = [await owing(['a']), freshId<AccountId>()];
+  const free = await owing(['b'], { owed: { kind: 'send', accountId: other, sendNow: false } });
+  await stage.deliveries.pauseAccount(tenant, accountId, 60_000);
+  await stage.deliveries.pauseAccount(tenant, accountId, 5);
+  const [paused] = await stage.deliveries.pausedAccounts();
+  expect(paused?.accountId).toBe(accountId);
+  expect(paused?.leftMs).toBeGreaterThan(50_000);
+  expect(textsOf(await due([lane, free], await stage.worker()))).toEqual(['re: b']);
+  await stage.rows('update tk.account_pauses set until = now()');
+  expect(await stage.deliveries.pausedAccounts()).toEqual([]);
+  expect(await only(due([lane]))).toMatchObject({ body: { text: 're: a' }, attempt: 1 });
+});
+
 test('a proven refusal is due again after its pause, as the next attempt, and blocks only its conversation', async () => {
   const lane = await owing(['a', 'b']);
   const first = await only(due([lane]));

@@ -11,6 +11,7 @@ import {
   type LaneRef,
   type MessageId,
   type OwnSend,
+  type PausedAccount,
   type TenantId,
   type TurnId,
 } from '@turnkeeper/core';
@@ -21,10 +22,15 @@ const OWED_HEADS = call('owed_heads', 3);
 const CLAIM_DUE = call('claim_due', 6);
 const SETTLE = call('settle', 12);
 const OWN_SENDS = call('own_sends', 1);
+const PAUSE_ACCOUNT = call('pause_account', 3);
+const PAUSED_ACCOUNTS = call('paused_accounts', 1);
 const NEXT_DUE = {
   name: 'next_due',
   text: 'select min(due_ms) as due_ms from tk.owed_heads($1, 1, $2)',
 };
+
+/** More are not known beforehand; what is claimed of theirs is not given out. */
+const PAUSED_MAX = 10_000;
 
 interface DueRow {
   readonly slot: number;
@@ -116,6 +122,15 @@ export class PostgresDeliveryStore implements DeliveryStore {
   async nextDueMs(partitions: readonly number[], exceptAccounts: readonly AccountId[]): Promise<number | null> {
     const [row] = await this.#database.query<{ due_ms: number | null }>(NEXT_DUE, [partitions, exceptAccounts]);
     return row?.due_ms ?? null;
+  }
+
+  async pauseAccount(tenantId: TenantId, accountId: AccountId, waitMs: number): Promise<void> {
+    await this.#database.query(PAUSE_ACCOUNT, [tenantId, accountId, waitMs]);
+  }
+
+  async pausedAccounts(): Promise<readonly PausedAccount[]> {
+    const rows = await this.#database.query<{ account_id: AccountId; left_ms: number }>(PAUSED_ACCOUNTS, [PAUSED_MAX]);
+    return rows.map(({ account_id: accountId, left_ms: leftMs }) => ({ accountId, leftMs }));
   }
 
   /** Opens all connections with everything prepared. @throws StoreError */

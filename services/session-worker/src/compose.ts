@@ -68,7 +68,7 @@ export async function compose(config: SessionWorkerConfig, kit: Kit): Promise<Se
   });
   watchWork(kit, { scheduler, batches, lease });
   kit.vitals.watchLinks({ databases, redis: links.redis, 'redis consumers': links.consumers, nats: links.bus });
-  watchWorker(kit.metrics, { scheduler, turns, membership, turnSlots: config.turnSlots });
+  watchWorker(kit.metrics, { scheduler, turns, membership, deliverer, turnSlots: config.turnSlots });
   return new WorkerService({
     ...{ ...kit, ...links, databases, ownership, membership, scheduler, turns, runner, deliverer },
     turnSlots: config.turnSlots,

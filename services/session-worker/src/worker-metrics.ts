@@ -1,4 +1,4 @@
-import type { Scheduler, Turns } from '@turnkeeper/core';
+import type { ReplyDeliverer, Scheduler, Turns } from '@turnkeeper/core';
 import type { Metrics } from '@turnkeeper/platform/telemetry';
 import type { Membership } from './loops/membership.ts';
 
@@ -47,13 +47,14 @@ export function watchWorker(
     readonly turns: Turns;
     readonly membership: Membership;
     readonly turnSlots: number;
+    readonly deliverer: Pick<ReplyDeliverer, 'pausedMs'>;
   },
 ): void {
-  const { scheduler, turns, membership } = parts;
+  const { scheduler, turns, membership, deliverer } = parts;
   metrics.gauge('turn_slots').set(parts.turnSlots);
   const [ready, oldest] = [metrics.gauge('lanes_ready'), metrics.gauge('lane_ready_oldest_seconds')];
   const [slotsUsed, running] = [metrics.gauge('turn_slots_used'), metrics.gauge('turns_running')];
-  const owned = metrics.gauge('partitions_owned');
+  const [owned, pause] = [metrics.gauge('partitions_owned'), metrics.gauge('platform_pause_seconds')];
   const shown = new Set<number>();
   metrics.onScrape(() => {
     const now = scheduler.snapshot(({ slot }) => membership.partitionOf(slot));
@@ -65,5 +66,6 @@ export function watchWorker(
     slotsUsed.set(scheduler.slotsUsed);
     running.set(turns.running);
     owned.set(membership.owned.length);
+    pause.set(deliverer.pausedMs / 1000);
   });
 }

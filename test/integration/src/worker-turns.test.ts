@@ -111,6 +111,27 @@ describe('a conversation', () => {
     ]);
   });
 
+  test('waits with all others of its account when the platform asks for it, and spends no try meanwhile', async () => {
+    const [flooded, other] = [newKey(), newKey()];
+    platform.script({ status: 429, retryAfter: 3 });
+    await send({ sessionKey: flooded, text: 'first', accountId: 'hook' });
+    const sent = (...keys: string[]) => platform.sends.filter(({ body }) => keys.includes(body.sessionKey));
+    const refused = await until('it is refused', () => sent(flooded)[0]);
+    for (const sessionKey of [flooded, other]) await send({ sessionKey, text: 'second', accountId: 'hook' });
+    await until('all replies', () => sent(flooded, other).filter(({ taken }) => taken).length === 3, 30_000);
+    const later = sent(flooded, other).slice(1);
+    expect(sent(flooded).map(({ body }) => [body.text, body.attempt])).toEqual([
+      ['first', 1],
+      ['first', 2],
+      ['second', 1],
+    ]);
+    expect(sent(other).map(({ body }) => [body.text, body.attempt])).toEqual([['second', 1]]);
+    // (a worker that was not asked itself may learn of it up to a second late)
+    expect(
+      Math.min(...later.filter(({ body }) => body.sessionKey === flooded).map(({ atMs }) => atMs)),
+    ).toBeGreaterThan(refused.atMs + 2_900);
+  });
+
   test('waits for a person behind a reply whose fate is unknown, where its account holds such ones', async () => {
     const sessionKey = newKey();
     platform.script({ reset: 'after' });

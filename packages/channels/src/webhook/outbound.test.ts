@@ -99,8 +99,8 @@ describe('what an answer proves', () => {
   it.each([
     [200, {}, { result: 'delivered', ref: null }],
     [204, {}, { result: 'delivered', ref: null }],
-    [429, {}, { result: 'refused', code: 'http_429', retryAfterMs: 60_000 }],
-    [429, { 'retry-after': '7' }, { result: 'refused', code: 'http_429', retryAfterMs: 7000 }],
+    [429, {}, { result: 'refused', code: 'http_429', retryAfterMs: 60_000, scope: 'account' }],
+    [429, { 'retry-after': '7' }, { result: 'refused', code: 'http_429', retryAfterMs: 7000, scope: 'account' }],
     [503, {}, { result: 'refused', code: 'http_503', retryAfterMs: null }],
     [
       503,

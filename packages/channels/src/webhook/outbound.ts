@@ -84,7 +84,8 @@ function outcomeOfStatus(status: number, retryAfter: string | undefined, nowMs: 
   const code = `http_${status}`;
   if (status === 429 || status === 503) {
     const retryAfterMs = waitOf(retryAfter, nowMs) ?? (status === 429 ? RATE_WAIT_MS : null);
-    return { result: 'refused', code, retryAfterMs };
+    // who sends too much is told so; who cannot serve one may serve the next
+    return { result: 'refused', code, retryAfterMs, ...(status === 429 ? { scope: 'account' } : {}) };
   }
   return { result: status >= 500 ? 'unknown' : 'failed', code };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { StoreError } from '../errors.ts';
 import type { AccountId, BootId, MessageId } from '../ids.ts';
-import type { ClaimDue, DeliverySettlement, DueDelivery, OwnSend } from '../ports/delivery.ts';
+import type { ClaimDue, DeliverySettlement, DueDelivery, OwnSend, PausedAccount } from '../ports/delivery.ts';
 import type { CommitRequest } from '../ports/lane.ts';
 import { Lease } from '../session/lease.ts';
 import { noCounter, noHistogram, RecordedStream, turnOf } from '../session/turn.fixture.ts';
@@ -20,6 +20,9 @@ class Scene {
   readonly staleFences = recordingCounter('at');
   readonly lease = new Lease(this.clock, { leaseMs: 3000, marginMs: 500 });
   ownSends: OwnSend[] = [];
+  readonly pauses: PausedAccount[] = [];
+  /** By anybody, as the rows tell. */
+  paused: PausedAccount[] = [];
   claimFails = false;
   settleFails = false;
   isMine = true;
@@ -63,6 +66,10 @@ class Scene {
         },
         nextDueMs: async () => null,
         ownSends: async () => this.ownSends,
+        pauseAccount: async (_tenant, accountId, waitMs) => {
+          this.pauses.push({ accountId, leftMs: waitMs });
+        },
+        pausedAccounts: async () => this.paused,
       },
     });
   }
@@ -255,6 +262,51 @@ describe('sending', () => {
     const events = turnOf(1).events.map((event) => ({ ...event, accountId: account }));
     commit(scene, 1, 'sending');
     expect(await scene.deliverer.owedFor({ ...turnOf(2), events })).toMatchObject({ sendNow: false });
+  });
+
+  it('stops through an account whose platform asks for a wait, and goes on, in order, when it is over', async () => {
+    const scene = new Scene();
+    const end = new AbortController();
+    const flood = { result: 'refused', code: 'http_429', retryAfterMs: 60_000, scope: 'account' } as const;
+    scene.pending.push({ ...rowOf(1), finishedAt: new Date(scene.clock.nowMs()) });
+    void scene.deliverer.run(end.signal);
+    await scene.clock.advance(10);
+    await scene.answer(0, { platform: 'webhook', outcome: flood });
+    expect(scene.pauses).toEqual([{ accountId: account, leftMs: 60_000 }]);
+    expect(scene.settlements).toMatchObject([{ outcome: { state: 'pending', error: { code: 'http_429' } } }]);
+    scene.pending.push(rowOf(2), { ...rowOf(3), accountId: 'other' as AccountId });
+    scene.deliverer.due(rowOf(2).lane);
+    const turn = turnOf(4);
+    const events = turn.events.map((event) => ({ ...event, accountId: account }));
+    expect(await scene.deliverer.owedFor({ ...turn, events })).toMatchObject({ kind: 'send', sendNow: false });
+    await scene.clock.advance(59_000);
+    expect(scene.sends.map(({ delivery }) => delivery.lane)).toEqual([rowOf(1).lane, rowOf(3).lane]);
+    expect(scene.deliverer.pausedMs).toBeGreaterThan(0);
+    scene.lease.renewed(scene.clock.monotonicMs());
+    await scene.clock.advance(1_100);
+    expect(scene.sends.at(-1)?.delivery.lane).toEqual(rowOf(2).lane);
+    expect(scene.deliverer.pausedMs).toBe(0);
+    end.abort();
+  });
+
+  it('knows of a pause that another worker was asked for, and of a day at most', async () => {
+    const scene = new Scene();
+    const end = new AbortController();
+    scene.paused = [{ accountId: account, leftMs: 10_000 }];
+    scene.pending.push(rowOf(1));
+    void scene.deliverer.run(end.signal);
+    await scene.clock.advance(2_500);
+    expect(scene.sends).toHaveLength(0);
+    scene.paused = [];
+    await scene.clock.advance(9_000);
+    scene.lease.renewed(scene.clock.monotonicMs());
+    await scene.clock.advance(1_000);
+    expect(scene.sends).toHaveLength(1);
+    const endless = { result: 'refused', code: 'http_429', retryAfterMs: 1e12, scope: 'account' } as const;
+    await scene.answer(0, { platform: 'webhook', outcome: endless });
+    expect(scene.pauses).toEqual([{ accountId: account, leftMs: 24 * 60 * 60 * 1000 }]);
+    expect(scene.settlements).toMatchObject([{ outcome: { state: 'abandoned' } }]);
+    end.abort();
   });
 
   it('is recorded as unknown when a channel fails in a way nobody foresaw', async () => {

@@ -8,6 +8,7 @@ import type { Counter, CrashPoints, Histogram, Logger } from '../ports/runtime.t
 import type { LiveStream } from '../ports/signals.ts';
 import type { Lease } from '../session/lease.ts';
 import type { CommittedResult, Replies } from '../session/run-lane-options.ts';
+import { AccountPauses } from './account-pauses.ts';
 import { type SendOutcome, settleSend } from './retry.ts';
 
 export interface ReplyDelivererOptions {
@@ -93,7 +94,8 @@ const UNHEARD_MS = 10_000;
  * whatever this process does. The lease check right before the send keeps a worker that may be taken for dead from
  * sending; one that is stopped between check and send can still send late, and its row is `unknown` by then.
  * A settlement is repeated until it is answered. A row whose marking was never heard of, because `claimDue` got no answer, is
- * given back unsent a little later.
+ * given back unsent a little later. An account whose platform asked for a wait is paused: its rows stay `pending`, in their
+ * order, and spend no try.
  */
 export class ReplyDeliverer implements Replies {
   readonly #options: ReplyDelivererOptions;
@@ -109,6 +111,7 @@ export class ReplyDeliverer implements Replies {
   };
   /** Accounts with as many rows in hand as they may have. */
   readonly #full = new Set<AccountId>();
+  readonly #pauses: AccountPauses;
   #inHand = 0;
   #claiming = false;
   /** When a `claimDue` got no answer; null = all were answered. */
@@ -118,7 +121,8 @@ export class ReplyDeliverer implements Replies {
 
   constructor(options: ReplyDelivererOptions) {
     this.#options = options;
-    const { bootId, store, clock, ids } = options;
+    const { bootId, store, clock, ids, log } = options;
+    this.#pauses = new AccountPauses({ store, clock, log });
     this.#settlements = new Batcher<DeliverySettlement, boolean>({
       ...{ name: 'settle', clock, ids, itemsMax: CLAIM_MAX, queueMax: Number.POSITIVE_INFINITY },
       retry: { attemptsMax: 4, baseMs: 25, capMs: 500 },
@@ -181,6 +185,11 @@ export class ReplyDeliverer implements Replies {
     }
   }
 
+  /** How long the longest pause that a platform asked for still lasts, milliseconds. */
+  get pausedMs(): number {
+    return this.#pauses.longestMs();
+  }
+
   /** Resolves when no row is in hand. */
   async idle(): Promise<void> {
     if (this.#inHand === 0) return;
@@ -206,7 +215,11 @@ export class ReplyDeliverer implements Replies {
   }
 
   #hasRoom(accountId: AccountId): boolean {
-    return this.#inHand < this.#options.sendsMax && !this.#full.has(accountId);
+    return this.#inHand < this.#options.sendsMax && !this.#full.has(accountId) && !this.#pauses.has(accountId);
+  }
+
+  #exceptAccounts(): AccountId[] {
+    return [...this.#full, ...this.#pauses.accounts()];
   }
 
   /** Takes every due row that there is room for; returns when to look again. */
@@ -215,15 +228,19 @@ export class ReplyDeliverer implements Replies {
     const owned = partitions();
     if (owned.length === 0) return LOOK_MS;
     try {
+      await this.#pauses.refresh();
       for (let room = sendsMax - this.#inHand; room > 0; room = sendsMax - this.#inHand) {
         const limit = Math.min(room, CLAIM_MAX);
-        const rows = await store.claimDue(bootId, { partitions: owned, limit, exceptAccounts: [...this.#full] });
+        const rows = await store.claimDue(bootId, { partitions: owned, limit, exceptAccounts: this.#exceptAccounts() });
         for (const row of rows) this.#takeInHand(row, true);
         if (rows.length < limit) break;
       }
       await this.#giveBackUnheard();
-      const nextMs = await store.nextDueMs(owned, [...this.#full]);
-      return Math.min(LOOK_MS, Math.max(LOOK_MS_MIN, nextMs ?? LOOK_MS));
+      const nextMs = await store.nextDueMs(owned, this.#exceptAccounts());
+      return Math.min(
+        LOOK_MS,
+        Math.max(LOOK_MS_MIN, Math.min(nextMs ?? LOOK_MS, this.#pauses.shortestMs() ?? LOOK_MS)),
+      );
     } catch (error) {
       this.#unanswered(error, 'looking for due deliveries failed');
       return LOOK_MS;
@@ -261,7 +278,7 @@ export class ReplyDeliverer implements Replies {
       for (let room = sendsMax - this.#inHand; this.#hints.size > 0 && room > 0; room = sendsMax - this.#inHand) {
         const lanes = [...this.#hints.values()].slice(0, Math.min(room, CLAIM_MAX));
         for (const { laneId } of lanes) this.#hints.delete(laneId);
-        const which = { partitions: partitions(), limit: lanes.length, lanes, exceptAccounts: [...this.#full] };
+        const which = { partitions: partitions(), limit: lanes.length, lanes, exceptAccounts: this.#exceptAccounts() };
         const due = await store.claimDue(bootId, which);
         for (const row of due) this.#takeInHand(row, true);
       }
@@ -303,7 +320,10 @@ export class ReplyDeliverer implements Replies {
       const sent = await this.#send(delivery);
       if (sent === null) return;
       crashPoints.hit('deliver.after-send');
-      const outcome = settleSend({ delivery, outcome: sent.outcome, nowMs: clock.nowMs(), random: ids.random() });
+      const { outcome: proven } = sent;
+      if (proven.result === 'refused' && proven.scope === 'account')
+        await this.#pauses.pause(delivery, proven.retryAfterMs ?? 0);
+      const outcome = settleSend({ delivery, outcome: proven, nowMs: clock.nowMs(), random: ids.random() });
       const mine = await this.#settle({ lane, seq, n, attempt, outcome });
       if (mine === null) return;
       if (!mine) {

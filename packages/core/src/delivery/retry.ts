@@ -7,8 +7,16 @@ export type SendOutcome =
   | { readonly result: 'delivered'; readonly ref: string | null }
   /** It stands where its reader finds it, who says later that it was seen: web chat. */
   | { readonly result: 'offered' }
-  /** The platform certainly did not take it, and may later. `retryAfterMs`: the wait that it asked for. */
-  | { readonly result: 'refused'; readonly code: string; readonly retryAfterMs: number | null }
+  /**
+   * The platform certainly did not take it, and may later. `retryAfterMs`: the wait that it asked for; `scope`: of all that
+   * leaves through the account, not of this message alone.
+   */
+  | {
+      readonly result: 'refused';
+      readonly code: string;
+      readonly retryAfterMs: number | null;
+      readonly scope?: 'account';
+    }
   /** The platform certainly did not take it and never will. */
   | { readonly result: 'failed'; readonly code: string }
   /** It may have taken it. */

@@ -1,4 +1,4 @@
-import type { AccountId, BootId, EventId, LaneRef, MessageId, TurnId } from '../ids.ts';
+import type { AccountId, BootId, EventId, LaneRef, MessageId, TenantId, TurnId } from '../ids.ts';
 
 export interface DeliveryRef {
   readonly lane: LaneRef;
@@ -75,6 +75,15 @@ export interface DeliveryStore {
    * @throws StoreError
    */
   nextDueMs(partitions: readonly number[], exceptAccounts: readonly AccountId[]): Promise<number | null>;
+  /** Nothing is claimed through the account for so long, or longer where that was asked before. @throws StoreError */
+  pauseAccount(tenantId: TenantId, accountId: AccountId, waitMs: number): Promise<void>;
+  /** Accounts of any tenant that are paused now, the longest first, up to a bound. @throws StoreError */
+  pausedAccounts(): Promise<readonly PausedAccount[]>;
+}
+
+export interface PausedAccount {
+  readonly accountId: AccountId;
+  readonly leftMs: number;
 }
 
 /** What visitors of a web chat say that they read. */

@@ -105,6 +105,10 @@ export const CATALOGUE = {
   delivery_delay_seconds: { type: 'histogram', buckets: SLOW_SECONDS, help: 'From commit to proven delivery.' },
   delivery_pending_oldest_seconds: { type: 'gauge', help: 'Age of the oldest reply still owed (leader only).' },
   deliveries_unknown: { type: 'gauge', help: 'Deliveries with an uncertain outcome (leader only).' },
+  platform_pause_seconds: {
+    type: 'gauge',
+    help: 'Longest wait, of any account, that a platform asked for and that is not over (429).',
+  },
   webhooks_out_total: { type: 'counter', help: 'Signed webhooks sent.' },
   partitions_owned: { type: 'gauge', help: 'Partitions that this worker owns.' },
   partition_owner_missing_seconds: { type: 'gauge', help: 'Longest time a partition is without owner (leader only).' },

@@ -1,0 +1,85 @@
+import type { Clock } from '../clock.ts';
+import type { AccountId } from '../ids.ts';
+import type { DeliveryStore, DueDelivery } from '../ports/delivery.ts';
+import type { Logger } from '../ports/runtime.ts';
+import { DELIVERY_AGE_MS_MAX } from './ledger.ts';
+
+export interface AccountPausesOptions {
+  readonly store: Pick<DeliveryStore, 'pauseAccount' | 'pausedAccounts'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Between two reads of what other workers were asked. */
+const READ_MS = 1_000;
+
+/**
+ * Accounts whose platform asked for a wait (design §7: a 429 pauses exactly the scope it names). The rows tell, on every
+ * worker and after every restart; what is known here of them is at most a second old, and keeps replies from being taken in
+ * hand that could not leave.
+ */
+export class AccountPauses {
+  readonly #options: AccountPausesOptions;
+  #untilMs = new Map<AccountId, number>();
+  #readMs: number | null = null;
+
+  constructor(options: AccountPausesOptions) {
+    this.#options = options;
+  }
+
+  /** Reads what was asked anywhere, unless that is known. @throws StoreError */
+  async refresh(): Promise<void> {
+    const { store, clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (this.#readMs !== null && nowMs < this.#readMs + READ_MS) return;
+    const paused = await store.pausedAccounts();
+    this.#readMs = nowMs;
+    // what was asked of this worker meanwhile may not have been in the rows yet
+    const known = this.accounts().map((accountId) => ({ accountId, leftMs: this.#leftMsOf(accountId) }));
+    const untilMs = new Map<AccountId, number>();
+    for (const { accountId, leftMs } of [...known, ...paused])
+      untilMs.set(accountId, Math.max(untilMs.get(accountId) ?? 0, nowMs + leftMs));
+    this.#untilMs = untilMs;
+  }
+
+  /** The platform asked for a wait: of a day at most, when all that is owed has grown too old. Never rejects. */
+  async pause({ lane, accountId }: Pick<DueDelivery, 'lane' | 'accountId'>, askedMs: number): Promise<void> {
+    const { store, clock, log } = this.#options;
+    const waitMs = Math.min(askedMs, DELIVERY_AGE_MS_MAX);
+    const untilMs = clock.monotonicMs() + waitMs;
+    const knownMs = this.#untilMs.get(accountId) ?? 0;
+    // many replies that were under way are refused alike
+    if (waitMs <= 0 || untilMs < knownMs + READ_MS) return;
+    this.#untilMs.set(accountId, untilMs);
+    try {
+      await store.pauseAccount(lane.tenantId, accountId, waitMs);
+      log.warn({ tenantId: lane.tenantId, code: 'rate_limited' }, 'a platform asked for a wait: its account is paused');
+    } catch (error) {
+      log.failed(error, { tenantId: lane.tenantId }, 'the pause of an account is known to this worker alone');
+    }
+  }
+
+  has(accountId: AccountId): boolean {
+    return this.#leftMsOf(accountId) > 0;
+  }
+
+  /** Those that are paused now. */
+  accounts(): AccountId[] {
+    return [...this.#untilMs.keys()].filter((accountId) => this.has(accountId));
+  }
+
+  /** Until the first of them is over; null: none is. */
+  shortestMs(): number | null {
+    const left = this.accounts().map((accountId) => this.#leftMsOf(accountId));
+    return left.reduce<number | null>((least, leftMs) => Math.min(least ?? leftMs, leftMs), null);
+  }
+
+  /** Until the last of them is over; 0: none is. */
+  longestMs(): number {
+    return this.accounts().reduce((most, accountId) => Math.max(most, this.#leftMsOf(accountId)), 0);
+  }
+
+  #leftMsOf(accountId: AccountId): number {
+    return (this.#untilMs.get(accountId) ?? 0) - this.#options.clock.monotonicMs();
+  }
+}
