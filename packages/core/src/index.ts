@@ -211,6 +211,7 @@ export type {
   PartitionRecord,
   RunFilter,
   RunReads,
+  RunQuestion,
   RunRecord,
   SessionFilter,
   SessionReads,

@@ -119,6 +119,31 @@ describe('chat', () => {
     ]);
   });
 
+  test('tells what the agent asks, and takes the next line for the answer', async () => {
+    const asked = await run(['chat'], '[[ask Which city?]]\nParis\nand now\n');
+    expect(asked).toEqual({ code: 0, out: 'Which city?\nParis\nand now\n', err: '' });
+  });
+
+  test('names the run that waits when nobody answers, and begins with its question when it is gone on with', async () => {
+    const session = newName('talk');
+    const left = await run(['chat', '--session', session], '[[ask Which city?]]\n');
+    expect(left).toMatchObject({ code: 1, out: 'Which city?\n' });
+    const [runId] = /run_\w{26}/.exec(left.err) ?? [];
+    expect((await run(['runs', 'get', String(runId)])).out).toMatch(/^input\.prompt +Which city\?$/m);
+    const taken = await run(['chat', '--session', session], 'Paris\n');
+    expect(taken).toEqual({ code: 0, out: 'Which city?\nParis\n', err: '' });
+    const late = await run(['runs', 'answer', String(runId), 'Rome']);
+    expect([late.code, late.err]).toEqual([1, 'The run waits for no answer: it is ok.\n']);
+  });
+
+  test('an answer from elsewhere lets the run go on', async () => {
+    const session = newName('talk');
+    const { err } = await run(['chat', '--session', session], '[[ask Which city?]]\n');
+    const [runId = ''] = /run_\w{26}/.exec(err) ?? [];
+    expect((await run(['runs', 'answer', runId, 'Rome'])).code).toBe(0);
+    expect((await cluster.api(`/v1/runs/${runId}?wait=30`)).json.reply).toEqual({ text: 'Rome' });
+  });
+
   test('says kindly why there is no answer, and goes on with the next line', async () => {
     const agent = newName('broken');
     const broken = { name: agent, runtime: 'openai', openai: { baseUrl: 'http://127.0.0.1:9/v1', model: 'm' } };

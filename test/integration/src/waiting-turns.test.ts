@@ -37,6 +37,11 @@ test('a run waits, outlives its worker, and goes on with the first answer; what 
   const sessionKey = randomUUID();
   const asked = await send(sessionKey, '[[ask What now?]]');
   const inputId = await waiting(asked);
+  expect((await runOf(asked)).input).toEqual({
+    kind: 'question',
+    prompt: 'What now?',
+    expiresAt: expect.stringMatching(/Z$/),
+  });
   const blank = await answer(inputId, ' \n ');
   expect([blank.status, blank.json.code]).toEqual([400, 'invalid_field']);
   const behind = await send(sessionKey, 'behind');

@@ -999,6 +999,13 @@ export interface operations {
                             /** @enum {string} */
                             readonly status: "queued" | "running" | "waiting" | "ok" | "no_reply" | "error" | "timeout" | "cancelled" | "superseded" | "merged" | "steered" | "discarded" | "refused" | "parked";
                             readonly inputId?: string;
+                            readonly input?: {
+                                readonly kind: string;
+                                readonly prompt: string;
+                                readonly options?: readonly string[];
+                                /** Format: date-time */
+                                readonly expiresAt: string;
+                            };
                             readonly attempts: number;
                             readonly reply?: {
                                 readonly text: string;
@@ -1057,6 +1064,13 @@ export interface operations {
                         /** @enum {string} */
                         readonly status: "queued" | "running" | "waiting" | "ok" | "no_reply" | "error" | "timeout" | "cancelled" | "superseded" | "merged" | "steered" | "discarded" | "refused" | "parked";
                         readonly inputId?: string;
+                        readonly input?: {
+                            readonly kind: string;
+                            readonly prompt: string;
+                            readonly options?: readonly string[];
+                            /** Format: date-time */
+                            readonly expiresAt: string;
+                        };
                         readonly attempts: number;
                         readonly reply?: {
                             readonly text: string;
@@ -1141,6 +1155,13 @@ export interface operations {
                         /** @enum {string} */
                         readonly status: "queued" | "running" | "waiting" | "ok" | "no_reply" | "error" | "timeout" | "cancelled" | "superseded" | "merged" | "steered" | "discarded" | "refused" | "parked";
                         readonly inputId?: string;
+                        readonly input?: {
+                            readonly kind: string;
+                            readonly prompt: string;
+                            readonly options?: readonly string[];
+                            /** Format: date-time */
+                            readonly expiresAt: string;
+                        };
                         readonly attempts: number;
                         readonly reply?: {
                             readonly text: string;

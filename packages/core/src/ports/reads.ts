@@ -25,6 +25,8 @@ export interface RunRecord {
   readonly turnId: TurnId | null;
   /** The question that a `waiting` run waits for. */
   readonly inputId?: InputId | undefined;
+  /** What that question asks. */
+  readonly question?: RunQuestion | undefined;
   readonly status: RunStatus;
   /** Turns that had it, the running one counted. */
   readonly attempts: number;
@@ -34,6 +36,14 @@ export interface RunRecord {
   readonly createdAt: Date;
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
+}
+
+/** A question to a person that is open. */
+export interface RunQuestion {
+  readonly kind: string;
+  readonly text: string;
+  readonly options?: readonly string[] | undefined;
+  readonly expiresAt: Date;
 }
 
 export interface RunFilter extends PageRequest {

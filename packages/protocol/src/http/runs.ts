@@ -34,6 +34,15 @@ export const RunSchema = z.strictObject({
   status: RunStatusSchema,
   /** Of the question that a `waiting` run waits for: `POST /v1/inputs/{id}/answer`. */
   inputId: z.string().optional(),
+  /** That question, as `input.required` tells it. */
+  input: z
+    .strictObject({
+      kind: z.string(),
+      prompt: z.string(),
+      options: z.array(z.string()).optional(),
+      expiresAt: InstantSchema,
+    })
+    .optional(),
   attempts: z.int(),
   reply: z.strictObject({ text: z.string(), attachments: z.array(ShownAttachmentSchema).optional() }).optional(),
   error: z.strictObject({ code: z.string() }).optional(),

@@ -36,7 +36,37 @@ export function laneOfEvent(from: ExpressionBuilder<EventTables, 'e'>) {
     .limit(1);
 }
 
-/** Events with their lanes and, where a turn settled them, its reply. */
+/** What the turn that settled it said last. */
+function replyOfEvent(from: ExpressionBuilder<EventTables, 'e'>) {
+  return from
+    .selectFrom('tk.messages as m')
+    .select(['m.id', 'm.seq', 'm.body'])
+    .whereRef('m.slot', '=', 'e.slot')
+    .whereRef('m.tenant_id', '=', 'e.tenant_id')
+    .whereRef('m.lane_id', '=', 'e.lane_id')
+    .whereRef('m.seq', '>', 'e.seq')
+    .whereRef('m.seq', '<=', 'e.end_seq')
+    .whereRef('m.turn_id', '=', 'e.turn_id')
+    .where('m.role', '=', 'assistant')
+    .orderBy('m.seq', 'desc')
+    .orderBy('m.n', 'desc')
+    .limit(1);
+}
+
+/** What it waits for. Only a waiting run has a key to look up here. */
+function questionOfEvent(
+  from: ExpressionBuilder<EventTables & { l: Pick<Tables['tk.lanes'], 'waits_for'> }, 'e' | 'l'>,
+) {
+  return from
+    .selectFrom('tk.inputs as i')
+    .select(['i.kind', 'i.prompt', 'i.expires_at'])
+    .whereRef('i.slot', '=', 'e.slot')
+    .whereRef('i.tenant_id', '=', 'e.tenant_id')
+    .where(sql<SqlBool>`i.id = case when e.state = ${sql.lit(EVENT_STATE.waiting)} then l.waits_for end`)
+    .limit(1);
+}
+
+/** Events with their lanes, where a turn settled them its reply, and where they wait for a person the question. */
 export function selectRuns(build: QueryBuilder) {
   return build
     .selectFrom('tk.events as e')
@@ -45,21 +75,11 @@ export function selectRuns(build: QueryBuilder) {
       (join) => join.onTrue(),
     )
     .leftJoinLateral(
-      (from) =>
-        from
-          .selectFrom('tk.messages as m')
-          .select(['m.id', 'm.seq', 'm.body'])
-          .whereRef('m.slot', '=', 'e.slot')
-          .whereRef('m.tenant_id', '=', 'e.tenant_id')
-          .whereRef('m.lane_id', '=', 'e.lane_id')
-          .whereRef('m.seq', '>', 'e.seq')
-          .whereRef('m.seq', '<=', 'e.end_seq')
-          .whereRef('m.turn_id', '=', 'e.turn_id')
-          .where('m.role', '=', 'assistant')
-          .orderBy('m.seq', 'desc')
-          .orderBy('m.n', 'desc')
-          .limit(1)
-          .as('r'),
+      (from) => replyOfEvent(from).as('r'),
+      (join) => join.onTrue(),
+    )
+    .leftJoinLateral(
+      (from) => questionOfEvent(from).as('q'),
       (join) => join.onTrue(),
     )
     .select([
@@ -84,6 +104,9 @@ export function selectRuns(build: QueryBuilder) {
       'r.id as reply_id',
       'r.seq as reply_seq',
       'r.body as reply_body',
+      'q.kind as question_kind',
+      'q.prompt as question',
+      'q.expires_at as question_expires_at',
     ]);
 }
 
@@ -99,7 +122,7 @@ export function runOf(row: RunRow): RunRecord {
     sessionKey: row.key,
     sessionId: (runs ? row.lane_session_id : row.session_id) as SessionId | null,
     turnId: (runs ? row.lane_turn_id : row.turn_id) as TurnId | null,
-    ...(row.state === EVENT_STATE.waiting && row.waits_for !== null && { inputId: row.waits_for as InputId }),
+    ...questionOf(row),
     status: runStatusOf(row.state, runs),
     attempts: row.attempts + (runs ? 1 : 0),
     reply: reply && {
@@ -113,6 +136,15 @@ export function runOf(row: RunRow): RunRecord {
     startedAt: row.started_at ?? (runs ? row.turn_started_at : null),
     finishedAt: row.settled_at,
   };
+}
+
+/** What a waiting run waits for. */
+function questionOf(row: RunRow): Pick<RunRecord, 'inputId' | 'question'> {
+  if (row.state !== EVENT_STATE.waiting || row.waits_for === null) return {};
+  const inputId = row.waits_for as InputId;
+  const { question_kind: kind, question: asked, question_expires_at: expiresAt } = row;
+  if (kind === null || asked === null || expiresAt === null) return { inputId };
+  return { inputId, question: { kind, text: asked.text ?? '', options: asked.options, expiresAt } };
 }
 
 /** A run's status from its row's number. */

@@ -232,7 +232,7 @@ const inputs = {
   lane_id: uuid,
   turn_id: uuid,
   kind: text,
-  prompt: json<{ readonly text?: string }>(),
+  prompt: json<{ readonly text?: string; readonly options?: readonly string[] }>(),
   state: orDefault(text as Column<'open' | 'answered' | 'expired' | 'cancelled'>),
   answer: orNull(json<{ readonly text: string }>()),
   expires_at: time,

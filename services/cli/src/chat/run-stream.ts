@@ -1,40 +1,40 @@
 import { AppError } from '@turnkeeper/core';
-import type { StreamEvent } from '@turnkeeper/protocol';
-import { request } from 'undici';
+import { type Dispatcher, request } from 'undici';
 import { readRefusal } from '../api.ts';
-import { readEvents, SILENCE_MS } from '../event-stream.ts';
+import { type ReceivedEvent, readEvents, SILENCE_MS } from '../event-stream.ts';
 import { CliError } from '../exit.ts';
 
 export interface StreamCall {
   readonly url: string;
   readonly key: string;
-  readonly body: unknown;
-  /** The same for every try of one message. */
-  readonly idempotencyKey: string;
+  /** From the root; `GET` unless there is a body. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Sends a message and yields the events of its run as they come.
+ * Yields the events of a run as they come.
  * @throws CliError `unreachable` when nothing answers or the stream breaks; AppError with the server's code when it refuses
  */
-export async function* streamRun({ url, key, body, idempotencyKey, signal }: StreamCall): AsyncGenerator<StreamEvent> {
+export async function* streamRun({ url, key, path, body, signal, ...call }: StreamCall): AsyncGenerator<ReceivedEvent> {
   const headers = {
     authorization: `Bearer ${key}`,
-    'content-type': 'application/json',
-    'idempotency-key': idempotencyKey,
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...call.headers,
   };
+  const how: { method: Dispatcher.HttpMethod; body: string | null } =
+    body === undefined ? { method: 'GET', body: null } : { method: 'POST', body: JSON.stringify(body) };
   const unreachable = (cause: unknown) => {
     if (signal.aborted || cause instanceof AppError) return cause;
     return new CliError('unreachable', `Nothing answers at ${url}: is the cluster running ("npm start")?`, cause);
   };
   try {
-    const answer = await request(`${url}/v1/messages?stream=true`, {
-      ...{ method: 'POST', headers, body: JSON.stringify(body), signal },
-      ...{ headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS },
-    });
+    const timeouts = { headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS };
+    const answer = await request(url + path, { ...how, ...timeouts, headers, signal });
     if (answer.statusCode >= 400) throw readRefusal(answer.statusCode, await answer.body.text());
-    for await (const { event } of readEvents(answer.body)) yield event;
+    yield* readEvents(answer.body);
   } catch (cause) {
     throw unreachable(cause);
   }

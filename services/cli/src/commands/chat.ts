@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { createInterface, type Interface } from 'node:readline';
 import { AppError } from '@turnkeeper/core';
+import { type Run, RunSchema } from '@turnkeeper/protocol';
 import type { Command } from 'commander';
+import { z } from 'zod';
 import { callApi } from '../api.ts';
 import { type AttachedFile, attachFiles } from '../chat/attach-files.ts';
-import { Conversation, type Outcome } from '../chat/conversation.ts';
+import { type Asked, Conversation } from '../chat/conversation.ts';
+import type { Outcome } from '../chat/outcome.ts';
 import { EXIT, exitCodeOf, sentenceOf } from '../exit.ts';
 import { dim, paint } from '../output.ts';
 import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
@@ -25,14 +28,17 @@ export function registerChat(program: Command): void {
     .option('--attach <file>', 'a file that goes with the first message; may be given again', collect, []);
   addTargetFlags(command, 'tenant').action(async (flags: ChatFlags) => {
     const door = (await resolveTarget(flags)).tenant();
-    // whom nobody can talk to is told before anything is said
-    await callApi({ ...door, path: `/v1/runs?${new URLSearchParams({ limit: '1', agentId: flags.agent })}` });
     const sessionKey = flags.session ?? `chat-${randomBytes(4).toString('hex')}`;
+    // whom nobody can talk to is told before anything is said
+    const query = new URLSearchParams({ limit: '1', agentId: flags.agent, sessionKey, status: 'waiting' });
+    const { data } = WaitingSchema.parse(await callApi({ ...door, path: `/v1/runs?${query}` }));
     const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
     const attached = await attachFiles(flags.attach, door);
-    await talk({ ...door, agent: flags.agent, sessionKey, isTerminal, attached });
+    await talk({ ...door, agent: flags.agent, sessionKey, isTerminal, attached, waiting: data[0] });
   });
 }
+
+const WaitingSchema = z.looseObject({ data: z.array(RunSchema.loose()) });
 
 interface Talk {
   readonly url: string;
@@ -41,6 +47,8 @@ interface Talk {
   readonly sessionKey: string;
   readonly isTerminal: boolean;
   readonly attached: readonly AttachedFile[];
+  /** Of the conversation, when its agent asked something and nobody has answered yet. */
+  readonly waiting: Run | undefined;
 }
 
 function collect(value: string, earlier: readonly string[]): readonly string[] {
@@ -48,24 +56,28 @@ function collect(value: string, earlier: readonly string[]): readonly string[] {
 }
 
 /** Line by line: a message, its reply, the next. Ctrl-C and Ctrl-D leave at any time. */
-async function talk({ isTerminal, attached, ...to }: Talk): Promise<void> {
+async function talk({ isTerminal, attached, waiting, ...to }: Talk): Promise<void> {
   const leaving = new AbortController();
   const screen = new Screen(isTerminal, to.agent);
   const conversation = new Conversation({
     ...to,
     write: (text) => screen.write(text),
-    onRetry: () => screen.note('the cluster does not answer; trying again'),
+    onQuestion: (question) => screen.ask(question),
+    onNote: (sentence) => screen.note(sentence),
     onFile: ({ name, ref }) => screen.file(name, ref),
   });
   const lines = isTerminal ? openTerminal(leaving) : createInterface({ input: process.stdin });
   screen.welcome(to.sessionKey);
+  if (waiting !== undefined) conversation.takeUp(waiting);
   let files = attached;
   try {
     if (isTerminal) lines.prompt();
     for await (const line of lines) {
       if (line.trim() !== '') {
+        const isAnswer = conversation.waitingRunId !== null;
         screen.endReply(await say(conversation, { line, files }, leaving.signal));
-        files = [];
+        // files go with a message; an answer has none
+        if (!isAnswer) files = [];
       }
       if (leaving.signal.aborted) break;
       if (isTerminal) lines.prompt();
@@ -73,6 +85,9 @@ async function talk({ isTerminal, attached, ...to }: Talk): Promise<void> {
   } finally {
     lines.close();
   }
+  const { waitingRunId } = conversation;
+  if (waitingRunId !== null)
+    screen.endReply(`The agent waits for an answer: turnkeeper runs answer ${waitingRunId} <text>`);
 }
 
 function openTerminal(leaving: AbortController): Interface {
@@ -125,6 +140,14 @@ class Screen {
     if (!this.#hasText && this.#isTerminal) process.stdout.write(`${paint('green', this.#name)} › `);
     this.#hasText = true;
     process.stdout.write(text);
+  }
+
+  /** What the agent asks, behind what it has said. */
+  ask({ prompt, options = [] }: Asked): void {
+    this.write(`${this.#hasText ? '\n' : ''}${prompt}`);
+    for (const option of options) this.write(`\n  – ${option}`);
+    this.endReply(null);
+    if (this.#isTerminal) this.note('What you write now is the answer.');
   }
 
   /** Behind the text, each on a line of its own. */

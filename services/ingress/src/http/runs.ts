@@ -6,6 +6,7 @@ import {
   formatId,
   type LaneRef,
   parseId,
+  type RunQuestion,
   type RunReads,
   type RunRecord,
   type TimelineEntry,
@@ -80,6 +81,7 @@ function runAnswer(run: RunRecord): Run {
     ...(run.turnId === null ? {} : { turnId: formatId('trn', run.turnId) }),
     status: run.status,
     ...(run.inputId === undefined ? {} : { inputId: formatId('inp', run.inputId) }),
+    ...(run.question === undefined ? {} : { input: questionOf(run.question) }),
     attempts: run.attempts,
     ...(run.reply === null ? {} : { reply: replyOf(run.reply) }),
     ...(run.errorCode === null ? {} : { error: { code: run.errorCode } }),
@@ -87,6 +89,10 @@ function runAnswer(run: RunRecord): Run {
     ...(run.startedAt === null ? {} : { startedAt: run.startedAt.toISOString() }),
     ...(run.finishedAt === null ? {} : { finishedAt: run.finishedAt.toISOString() }),
   };
+}
+
+function questionOf({ kind, text, options, expiresAt }: RunQuestion): NonNullable<Run['input']> {
+  return { kind, prompt: text, ...(options && { options: [...options] }), expiresAt: expiresAt.toISOString() };
 }
 
 function replyOf({ text, attachments }: NonNullable<RunRecord['reply']>): NonNullable<Run['reply']> {
