@@ -179,6 +179,7 @@ export type {
   QueuedCount,
   Source,
 } from './ports/intake.ts';
+export type { InvariantKind, Invariants, Violation } from './ports/invariants.ts';
 export type { AuditRecord, EndedTurnRecord, JournalFilter, JournalReads } from './ports/journal.ts';
 export type {
   ClaimedEvent,

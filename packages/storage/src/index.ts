@@ -9,7 +9,7 @@ export { PostgresDeliveryStore } from './delivery-store.ts';
 export { PostgresInputStore } from './input-store.ts';
 export { type DatabaseReport, inspectDatabase } from './inspect.ts';
 export { PostgresIntakeStore } from './intake-store.ts';
-export { checkInvariants, type Violation } from './invariants.ts';
+export { checkInvariants, PostgresInvariants } from './invariants.ts';
 export { PostgresLaneStore } from './lane-store.ts';
 export { CONFIG_STALE_MS, openConfigs } from './lookup/configs.ts';
 export { migrate, SCHEMA_RANGE } from './migrate.ts';

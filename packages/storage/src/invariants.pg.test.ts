@@ -1,8 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { BootId, TenantId } from '@turnkeeper/core';
+import {
+  type BootId,
+  type ClaimedTurn,
+  type InputId,
+  interruptLostTurns,
+  type MessageId,
+  type TenantId,
+} from '@turnkeeper/core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
-import { checkInvariants } from './invariants.ts';
-import { openStage, type Stage, type StageLane } from './testing/stage.ts';
+import { PostgresInputStore } from './input-store.ts';
+import { checkInvariants, PostgresInvariants } from './invariants.ts';
+import { freshId, openStage, type Stage, type StageLane } from './testing/stage.ts';
 
 let stage: Stage;
 let tenant: TenantId;
@@ -27,7 +35,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await stage.rows(
-    'truncate tk.lanes, tk.sessions, tk.events, tk.messages, tk.turns, tk.dedupe_keys, tk.lane_marks, tk.workers',
+    'truncate tk.lanes, tk.sessions, tk.events, tk.messages, tk.turns, tk.dedupe_keys, tk.lane_marks, tk.workers, tk.inputs',
   );
 });
 
@@ -109,4 +117,107 @@ test('a turn that a dead worker left running is found', async () => {
   await stage.claim(worker, lane);
   await stage.rows("update tk.workers set state = 3, ended_at = now() - interval '1 minute'");
   expect(await found()).toEqual(['p6-no-stranded-lane']);
+});
+
+test('a waiting reply behind which a later one was sent is found', async () => {
+  await stage.rows('update tk.messages set dstate = 0, dref = null where seq = (select min(seq) from tk.messages)');
+  await stage.rows("update tk.messages set dref = 'sent' where dstate = 2");
+  expect(await found()).toEqual(['p3-replies-leave-in-order']);
+});
+
+/** What the leader does with the open work of the lane; it is sound afterwards, as far as rows tell. */
+async function repaired(): Promise<string[]> {
+  const invariants = new PostgresInvariants(stage.sweep);
+  const broken = (await invariants.look('open', 1_000)).filter(({ repairable }) => repairable);
+  expect(broken.length, 'something repairable was found').toBeGreaterThan(0);
+  const kinds = await invariants.repair(lane);
+  // the same again changes nothing
+  expect(await invariants.repair(lane)).toEqual(kinds.filter((kind) => kind === 'looked_for'));
+  return kinds;
+}
+async function ask({ lane: at, fence }: ClaimedTurn): Promise<void> {
+  const ids = { inputId: freshId<InputId>(), messageId: freshId<MessageId>(), stepId: freshId<MessageId>() };
+  const question = { kind: 'question', text: 'What now?', waitMs: 60_000 } as const;
+  expect(await new PostgresInputStore(stage.engine).ask({ lane: at, fence, ...ids, question })).toMatchObject({
+    result: 'ok',
+  });
+}
+const aWhileAgo = () => stage.rows("update tk.lanes set last_activity_at = now() - interval '1 minute'");
+const broken = async () => (await new PostgresInvariants(stage.sweep).look('open', 1_000)).map(({ detail }) => detail);
+
+test('nothing is repaired in a lane that breaks no promise, whatever it does', async () => {
+  const invariants = new PostgresInvariants(stage.sweep);
+  expect(await invariants.look('open', 1_000)).toEqual([]);
+  expect(await invariants.repair(lane)).toEqual([]);
+  await stage.send(lane, 'four');
+  const turn = await stage.claim(worker, lane);
+  expect(await invariants.repair(lane)).toEqual([]);
+  expect(await stage.commit(worker, turn)).toMatchObject({ result: 'ok' });
+});
+
+test('the turn of a process that nobody knows any more is looked for, and so interrupted', async () => {
+  await stage.send(lane, 'four');
+  const turn = await stage.claim(worker, lane);
+  await stage.rows('delete from tk.workers');
+  expect(await stage.repair.lostTurns(10), 'nobody looks: no process has ended').toEqual([]);
+  expect(await found()).toEqual(['p6-no-stranded-lane']);
+
+  expect(await repaired()).toEqual(['looked_for']);
+  expect(await stage.repair.lostTurns(10)).toMatchObject([{ turnId: turn.fence.turnId, crashed: true }]);
+});
+
+test('a live process is not looked for', async () => {
+  await stage.send(lane, 'four');
+  await stage.claim(worker, lane);
+  expect(await new PostgresInvariants(stage.sweep).repair(lane)).toEqual([]);
+  expect(await stage.rows('select 1 from tk.workers where state = 3')).toEqual([]);
+});
+
+test('the send of a process that nobody knows any more is looked for, and so becomes unknown', async () => {
+  await stage.rows(
+    'update tk.messages set dstate = 1, dboot = $1, account_id = $1, dref = null where seq = (select max(seq) from tk.messages)',
+    [randomUUID()],
+  );
+  expect(await repaired()).toEqual(['looked_for']);
+  expect(await stage.repair.lostSends(10)).toBe(1);
+  expect(await broken()).toEqual([]);
+});
+
+test('an interrupted event whose resume was lost is owed it again, and goes on from its turn', async () => {
+  await stage.send(lane, 'four');
+  const turn = await stage.claim(worker, lane);
+  await stage.kill(worker);
+  await interruptLostTurns(stage.repair, 10);
+  await stage.rows('update tk.lanes set resume_of = null');
+  await aWhileAgo();
+  expect(await found()).toEqual(['p4-open-events-go-on']);
+
+  expect(await repaired()).toEqual(['resumed']);
+  expect(await broken()).toEqual([]);
+  const resumed = await stage.claim(await stage.worker(), lane);
+  expect(resumed).toMatchObject({ reason: 'resume', resumeOf: turn.fence.turnId });
+});
+
+test('an event that waits for a resume of nothing is queued again', async () => {
+  await stage.send(lane, 'four');
+  await stage.rows('update tk.events set state = 1 where state = 0');
+  await aWhileAgo();
+  expect(await repaired()).toEqual(['requeued']);
+  expect(await broken()).toEqual([]);
+  expect(await stage.claim(worker, lane)).toMatchObject({ reason: 'message' });
+});
+
+test('a lane that waits for a question which is not open goes on', async () => {
+  await stage.send(lane, 'four');
+  const turn = await stage.claim(worker, lane);
+  await ask(turn);
+  expect(await broken()).toEqual([]);
+  expect(await new PostgresInvariants(stage.sweep).repair(lane), 'an open question is waited for').toEqual([]);
+  await stage.rows("update tk.inputs set state = 'cancelled'");
+  await stage.send(lane, 'five');
+  expect(await found()).toEqual(['p4-open-events-go-on']);
+
+  expect(await repaired()).toEqual(['released']);
+  expect(await broken()).toEqual([]);
+  expect(await stage.claim(worker, lane)).toMatchObject({ reason: 'input', resumeOf: turn.fence.turnId });
 });

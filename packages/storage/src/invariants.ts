@@ -1,22 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
+import type { InvariantKind, Invariants, LaneId, LaneRef, TenantId, Violation } from '@turnkeeper/core';
+import { call } from './columns.ts';
 import type { Database } from './database.ts';
 
 const ROWS_MAX = 200;
+const KINDS = ['history', 'open'] as const satisfies readonly InvariantKind[];
 const FILE = /^(p\d+)-[a-z0-9-]+\.sql$/;
-
-/** One row that breaks a promise. */
-export interface Violation {
-  /** `P1` to `P6`. */
-  readonly promise: string;
-  /** Name of the check: its file in `sql/invariants`. */
-  readonly invariant: string;
-  readonly tenantId: string;
-  readonly laneId: string;
-  /** What is at fault, as a UUID; `events`, `turns`, `messages`, `lanes` is its table. */
-  readonly subject: string;
-  readonly subjectKind: 'events' | 'turns' | 'messages' | 'lanes';
-  readonly detail: string;
-}
+const REPAIR_LANE = call('repair_lane', 3);
 
 export interface InvariantReport {
   /** Events that were looked at. */
@@ -26,30 +16,14 @@ export interface InvariantReport {
 }
 
 /**
- * Judges the promises P1 to P6 from the rows, over all tenants, changing nothing. `since` bounds how far back it looks.
- * Rows younger than 10 s are left out only where something is merely not done yet.
+ * Judges the promises P1 to P6 from the rows, over all tenants, changing nothing. `since` bounds how far back history is read;
+ * open work is judged however old it is. Rows younger than 10 s are left out only where something is merely not done yet.
  * @param database a pool of role `tk_sweep`
  * @throws StoreError
  */
 export async function checkInvariants(database: Database, since: Date): Promise<InvariantReport> {
   const violations: Violation[] = [];
-  for (const { invariant, promise, sql } of await readInvariants()) {
-    const rows = await database.query<FoundRow>(
-      { name: invariant, text: `select * from (${sql}) found limit ${ROWS_MAX}` },
-      [since],
-    );
-    for (const row of rows) {
-      violations.push({
-        promise,
-        invariant,
-        tenantId: row.tenant_id,
-        laneId: row.lane_id,
-        subject: row.subject,
-        subjectKind: row.subject_kind,
-        detail: row.detail,
-      });
-    }
-  }
+  for (const kind of KINDS) violations.push(...(await broken(database, await readInvariants(kind), since)));
   const [counted] = await database.query<{ checked: string }>(
     { name: 'count_checked', text: 'select count(*) as checked from tk.events where accepted_at >= $1' },
     [since],
@@ -57,16 +31,84 @@ export async function checkInvariants(database: Database, since: Date): Promise<
   return { checked: Number(counted?.checked ?? 0), violations };
 }
 
+/** The same list for the leader, which looks again and again; its files are read once. */
+export class PostgresInvariants implements Invariants {
+  readonly #database: Database;
+  readonly #read = new Map<InvariantKind, Promise<readonly Invariant[]>>();
+
+  /** @param database a pool of role `tk_sweep` */
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async names(kind: InvariantKind): Promise<string[]> {
+    return (await this.#invariants(kind)).map(({ invariant }) => invariant);
+  }
+
+  async look(kind: InvariantKind, lastMs: number): Promise<Violation[]> {
+    const [now] = await this.#database.query<{ since: Date }>(
+      { name: 'look_since', text: "select now() - $1 * interval '1 millisecond' as since" },
+      [lastMs],
+    );
+    return broken(this.#database, await this.#invariants(kind), now?.since ?? new Date(0));
+  }
+
+  async repair({ slot, tenantId, laneId }: LaneRef): Promise<string[]> {
+    const rows = await this.#database.query<{ kind: string }>(REPAIR_LANE, [slot, tenantId, laneId]);
+    return rows.map(({ kind }) => kind);
+  }
+
+  #invariants(kind: InvariantKind): Promise<readonly Invariant[]> {
+    const read = this.#read.get(kind) ?? readInvariants(kind);
+    this.#read.set(kind, read);
+    return read;
+  }
+}
+
+interface Invariant {
+  readonly invariant: string;
+  readonly promise: string;
+  readonly sql: string;
+}
+
 interface FoundRow {
-  readonly tenant_id: string;
-  readonly lane_id: string;
+  readonly tenant_id: TenantId;
+  readonly lane_id: LaneId;
   readonly subject: string;
   readonly subject_kind: Violation['subjectKind'];
   readonly detail: string;
+  /** Of open work only. */
+  readonly slot?: number;
+  readonly repairable?: boolean;
 }
 
-async function readInvariants(): Promise<{ invariant: string; promise: string; sql: string }[]> {
-  const folder = new URL('../sql/invariants/', import.meta.url);
+async function broken(database: Database, invariants: readonly Invariant[], since: Date): Promise<Violation[]> {
+  const violations: Violation[] = [];
+  for (const { invariant, promise, sql } of invariants) {
+    const rows = await database.query<FoundRow>(
+      { name: invariant, text: `select * from (${sql}) found limit ${ROWS_MAX}` },
+      sql.includes('$1') ? [since] : [],
+    );
+    for (const row of rows) {
+      violations.push({
+        promise,
+        invariant,
+        tenantId: row.tenant_id,
+        laneId: row.lane_id,
+        slot: row.slot ?? null,
+        subject: row.subject,
+        subjectKind: row.subject_kind,
+        detail: row.detail,
+        repairable: row.repairable ?? false,
+      });
+    }
+  }
+  return violations;
+}
+
+/** Each file of `sql/invariants/<kind>` is one invariant. */
+async function readInvariants(kind: InvariantKind): Promise<Invariant[]> {
+  const folder = new URL(`../sql/invariants/${kind}/`, import.meta.url);
   const files = (await readdir(folder)).toSorted();
   return Promise.all(
     files.flatMap((file) => {

@@ -5,6 +5,7 @@ import { storeGauges } from '@turnkeeper/platform/telemetry';
 import { openRedis, QueuedWakeUps } from '@turnkeeper/queue';
 import {
   PostgresInputStore,
+  PostgresInvariants,
   PostgresOwnershipStore,
   PostgresRepairStore,
   PostgresSessionAging,
@@ -48,6 +49,7 @@ export async function compose(config: CoordinatorConfig, kit: Kit): Promise<Serv
   const health = new DatabaseHealth(clock, HEALTH_LIMITS);
   const groups = allSweeps({
     repair: new PostgresRepairStore(databases.sweeps),
+    invariants: new PostgresInvariants(databases.sweeps),
     inputs: new PostgresInputStore(databases.sweeps),
     aging: new PostgresSessionAging(databases.sweeps),
     erasure: new PostgresTenantErasure(databases.sweeps),
@@ -57,9 +59,7 @@ export async function compose(config: CoordinatorConfig, kit: Kit): Promise<Serv
     signals: new NatsControlSignals(bus),
     live: new NatsLiveStream({ link: bus, clock, dropped: metrics.counter('stream_deltas_dropped_total') }),
     wakeUps: combineWakeUps(new PartitionHints({ link: bus, outcomes }), jobs),
-    leaseMs: LEASE_MS,
-    settledDays: config.settledDays,
-    dedupeDays: config.dedupeDays,
+    ...{ leaseMs: LEASE_MS, settledDays: config.settledDays, dedupeDays: config.dedupeDays },
     ...{ clock, logger, tracer: kit.tracer, metrics },
   });
   const leader = new LeaderLoop({

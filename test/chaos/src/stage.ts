@@ -1,6 +1,7 @@
 import { type LoadReport, runLoad } from '@turnkeeper/cli/load';
+import type { Violation } from '@turnkeeper/core';
 import { startLocalServices } from '@turnkeeper/platform/local-services';
-import { checkInvariants, openDatabase, type Violation } from '@turnkeeper/storage';
+import { checkInvariants, openDatabase } from '@turnkeeper/storage';
 import { type Cluster, startCluster } from '@turnkeeper/test-harness';
 import { type Explained, explainAll } from './timelines.ts';
 

@@ -120,6 +120,11 @@ export const CATALOGUE = {
     labels: ['sweep', 'kind'],
     help: 'Things a sweep had to repair; a steady cluster repairs nothing.',
   },
+  invariant_violations: {
+    type: 'gauge',
+    labels: ['invariant'],
+    help: 'Rows that broke a promise at the last look, 200 at most (leader only). See docs/recovery.md.',
+  },
   store_up: { type: 'gauge', labels: ['store'], help: '1 while a store answers this process.' },
   degraded_mode: { type: 'gauge', labels: ['store'], help: '1 while this process works around an absent store.' },
   db_pool_connections: { type: 'gauge', labels: ['pool', 'state'], help: 'Database connections of this process.' },

@@ -1,5 +1,5 @@
-import { formatId } from '@turnkeeper/core';
-import { checkInvariants, openDatabase, type Violation } from '@turnkeeper/storage';
+import { formatId, type Violation } from '@turnkeeper/core';
+import { checkInvariants, openDatabase } from '@turnkeeper/storage';
 import { type Command, InvalidArgumentError } from 'commander';
 import { CliError } from '../exit.ts';
 import { dim, paint, print, printRows } from '../output.ts';
@@ -39,7 +39,9 @@ export function registerVerify(program: Command): void {
   });
 }
 
-function show(checked: number, violations: readonly Violation[]): void {
+type Shown = Pick<Violation, 'promise' | 'detail' | 'subject'> & { readonly tenantId: string };
+
+function show(checked: number, violations: readonly Shown[]): void {
   if (violations.length === 0) {
     print(`${paint('green', 'No violation')} ${dim(`in ${checked} events`)}`);
     return;

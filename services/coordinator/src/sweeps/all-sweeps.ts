@@ -3,6 +3,7 @@ import type {
   ControlSignals,
   DatabaseHealth,
   InputStore,
+  Invariants,
   LiveStream,
   Logger,
   OwnershipStore,
@@ -19,6 +20,7 @@ import { deadProcesses } from './dead-processes.ts';
 import { deliveries } from './deliveries.ts';
 import { expiredInputs } from './expired-inputs.ts';
 import { falseDeaths } from './false-deaths.ts';
+import { history, openWork } from './invariants.ts';
 import { lostTurns } from './lost-turns.ts';
 import { partitions } from './partitions.ts';
 import { retention } from './retention.ts';
@@ -30,6 +32,7 @@ import { usage } from './usage.ts';
 
 export interface AllSweepsOptions {
   readonly repair: RepairStore;
+  readonly invariants: Invariants;
   readonly inputs: Pick<InputStore, 'expire'>;
   readonly aging: SessionAging;
   readonly erasure: TenantErasure;
@@ -83,6 +86,8 @@ export function allSweeps(options: AllSweepsOptions): SweepGroup[] {
     },
     { everyMs: 2_000, sweeps: [tenantLoad(options)] },
     { everyMs: 5_000, sweeps: [tenantErasure(options)] },
+    { everyMs: 5_000, sweeps: [openWork(options)] },
+    { everyMs: 60_000, sweeps: [history(options)] },
     { everyMs: 15_000, sweeps: [usage(options)] },
     { everyMs: 60_000, sweeps: [sessionLifecycle(options), retention(options)] },
   ];

@@ -2,14 +2,7 @@
 -- transaction, which the statement time-out keeps under 5 s: only pairs further apart are sure.
 select e.tenant_id, e.lane_id, e.id as subject, 'events' as subject_kind, 'consumed after an event that came later' as detail
 from (select e.*, min(e.seq) over (partition by e.slot, e.tenant_id, e.lane_id order by e.ord rows between 1 following and unbounded following) after_seq
-      from tk.events e where e.accepted_at >= $1 and e.seq is not null) e
+      from tk.events e where e.accepted_at >= $1 and e.id >= tk.id_since($1) and e.seq is not null) e
 where e.after_seq < e.seq
   and exists (select 1 from tk.events y where y.slot = e.slot and y.tenant_id = e.tenant_id and y.lane_id = e.lane_id
               and y.ord > e.ord and y.seq < e.seq and y.started_at > e.accepted_at + interval '5 seconds')
-union all
--- replies leave in the order of their lane
-select m.tenant_id, m.lane_id, m.id, 'messages', 'reply waits while a later one of its lane was sent'
-from tk.messages m
-where m.at >= $1 and m.dstate in (0, 1) and not m.drecovered
-  and exists (select 1 from tk.messages y where y.slot = m.slot and y.tenant_id = m.tenant_id and y.lane_id = m.lane_id
-              and (y.seq, y.n) > (m.seq, m.n) and y.dstate = 2 and y.dref is distinct from 'run')

@@ -2,10 +2,11 @@
 select t.tenant_id, t.lane_id, t.id as subject, 'turns' as subject_kind, 'turn began before the one before it ended' as detail
 from (select tenant_id, lane_id, id, started_at,
              max(ended_at) over (partition by slot, tenant_id, lane_id order by seq, end_seq rows between unbounded preceding and 1 preceding) before
-      from tk.turns where ended_at >= $1) t
+      from tk.turns where ended_at >= $1 and id >= tk.id_since($1)) t
 where t.started_at < t.before
 union all
 select l.tenant_id, l.id, l.turn_id, 'turns', 'turn runs since before the last one ended'
-from tk.lanes l
+from (select distinct e.slot, e.tenant_id, e.lane_id from tk.events e where e.state < 10) w
+join tk.lanes l on l.slot = w.slot and l.tenant_id = w.tenant_id and l.id = w.lane_id
 where l.turn_id is not null
   and exists (select 1 from tk.turns t where t.slot = l.slot and t.tenant_id = l.tenant_id and t.lane_id = l.id and t.ended_at >= $1 and t.ended_at > l.turn_started_at)

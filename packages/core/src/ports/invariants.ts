@@ -1,0 +1,32 @@
+import type { LaneId, LaneRef, TenantId } from '../ids.ts';
+
+/** `open`: of work that is not done; `history`: of what was written once and stays. */
+export type InvariantKind = 'open' | 'history';
+
+/** One row that breaks a promise. */
+export interface Violation {
+  /** `P1` to `P6`. */
+  readonly promise: string;
+  /** Name of the check. */
+  readonly invariant: string;
+  readonly tenantId: TenantId;
+  readonly laneId: LaneId;
+  /** Of open work only. */
+  readonly slot: number | null;
+  /** What is at fault, as a UUID; `events`, `turns`, `messages`, `lanes` is its table. */
+  readonly subject: string;
+  readonly subjectKind: 'events' | 'turns' | 'messages' | 'lanes';
+  readonly detail: string;
+  /** The leader puts it right; anything else is told only, because a repair would have to invent what happened. */
+  readonly repairable: boolean;
+}
+
+/** The leader's view of the invariants: the same list that `turnkeeper verify` judges by. */
+export interface Invariants {
+  /** Names of all checks of a kind. */
+  names(kind: InvariantKind): Promise<readonly string[]>;
+  /** What is broken now, at most 200 rows of each; history: of the last so many milliseconds. @throws StoreError */
+  look(kind: InvariantKind, lastMs: number): Promise<readonly Violation[]>;
+  /** Puts right what is wrong in a lane now, under its lock; kinds of what was put right, none when nothing was. @throws StoreError */
+  repair(lane: LaneRef): Promise<readonly string[]>;
+}

@@ -1,0 +1,26 @@
+-- P6: work has a live owner. A lane that waits although its tenant and its owner have turns to spare is stranded.
+with open as materialized (select distinct e.slot, e.tenant_id, e.lane_id from tk.events e where e.state < 10),
+running as materialized (
+  select l.* from open w join tk.lanes l on l.slot = w.slot and l.tenant_id = w.tenant_id and l.id = w.lane_id where l.turn_id is not null),
+ready as (
+  select l.slot, l.tenant_id, l.id as lane_id
+  from tk.events e join tk.lanes l on l.slot = e.slot and l.tenant_id = e.tenant_id and l.id = e.lane_id
+  where e.state < 10 and e.state = 0 and e.accepted_at < now() - interval '10 seconds'
+    and l.turn_id is null and not l.paused and l.waits_for is null and l.last_activity_at < now() - interval '10 seconds'
+  group by l.slot, l.tenant_id, l.id)
+select r.tenant_id, r.lane_id, r.lane_id as subject, 'lanes' as subject_kind,
+       case when w.boot_id is null then 'queued work in a partition without a live owner' else 'queued work that its owner does not run' end as detail,
+       r.slot, w.boot_id is not null as repairable
+from ready r
+join tk.slots s on s.slot = r.slot
+join tk.partitions p on p.id = s.partition_id
+left join tk.workers w on w.boot_id = p.owner and w.state in (0, 1)
+join tk.tenants t on t.id = r.tenant_id and t.status = 'active'
+where w.boot_id is null and p.changed_at < clock_timestamp() - interval '10 seconds'
+  or w.boot_id is not null
+    and (select count(*) from running where boot_id = w.boot_id) < w.turn_slots
+    and (select count(*) from running where tenant_id = r.tenant_id) < coalesce((t.limits ->> 'turnSlots')::int, 100)
+union all
+select l.tenant_id, l.id, l.turn_id, 'turns', 'turn of a dead owner is not interrupted', l.slot, true
+from running l left join tk.workers w on w.boot_id = l.boot_id
+where w.boot_id is null or w.state in (2, 3) and w.ended_at < clock_timestamp() - interval '10 seconds'

@@ -1,0 +1,82 @@
+import type { LaneId, LaneRef, TenantId, Violation, WakeUp } from '@turnkeeper/core';
+import { VirtualClock } from '@turnkeeper/core/testing';
+import { createLogger, createMetrics } from '@turnkeeper/platform/telemetry';
+import { expect, test } from 'vitest';
+import { history, openWork } from './invariants.ts';
+
+const { signal } = new AbortController();
+
+function violation(over: Partial<Violation>): Violation {
+  return {
+    ...{ promise: 'P4', invariant: 'p4-open', tenantId: 't' as TenantId, laneId: 'l' as LaneId, slot: 3 },
+    ...{ subject: 'e', subjectKind: 'events', detail: 'no resume', repairable: true },
+    ...over,
+  };
+}
+
+/** What is broken, and what a repair of each lane answers. */
+function scene(broken: Violation[], repairs: Readonly<Record<string, string[]>> = {}) {
+  const metrics = createMetrics({ service: 'coordinator', version: '0' });
+  const lines: { msg: string; subject?: string }[] = [];
+  const woken: WakeUp[] = [];
+  const repaired: LaneRef[] = [];
+  const options = {
+    invariants: {
+      names: async () => ['p4-open', 'p6-open'],
+      look: async () => broken,
+      repair: async (lane: LaneRef) => {
+        repaired.push(lane);
+        return repairs[lane.laneId] ?? [];
+      },
+    },
+    ownership: { slotMap: async () => new Int16Array(4) },
+    wakeUps: { wake: (_: number, wakeUps: readonly WakeUp[]) => void woken.push(...wakeUps) },
+    live: { publish: () => undefined },
+    clock: new VirtualClock(),
+    logger: createLogger({ level: 'info', fields: {}, destination: { write: (line) => lines.push(JSON.parse(line)) } }),
+    metrics,
+  };
+  const told = () => lines.filter(({ msg }) => msg === 'a promise is broken').map(({ subject }) => subject);
+  return { options, metrics, told, woken, repaired, broken };
+}
+
+test('each lane with something repairable is repaired once, counted by what was put right, and woken', async () => {
+  const { options, repaired, woken } = scene(
+    [
+      violation({ subject: 'a' }),
+      violation({ subject: 'b' }),
+      violation({ laneId: 'idle' as LaneId, invariant: 'p6-open', subject: 'c' }),
+    ],
+    { l: ['looked_for', 'resumed'] },
+  );
+  expect(await openWork(options).run(signal)).toEqual({ looked_for: 1, resumed: 1, woken: 1 });
+  expect(repaired.map(({ laneId }) => laneId)).toEqual(['l', 'idle']);
+  expect(woken.map(({ lane }) => lane.laneId)).toEqual(['l', 'idle']);
+});
+
+test('what cannot be repaired is counted and logged once, and never touched', async () => {
+  const { broken, metrics, options, repaired, told, woken } = scene([
+    violation({ subject: 'a', repairable: false }),
+    violation({ subject: 'b', repairable: false, slot: null }),
+  ]);
+  const sweep = openWork(options);
+  expect(await sweep.run(signal)).toEqual({});
+  expect(await sweep.run(signal)).toEqual({});
+  expect(await history(options).run(signal)).toEqual({});
+  expect([repaired, woken]).toEqual([[], []]);
+  expect(told(), 'each sweep tells of each once').toEqual(['a', 'b', 'a', 'b']);
+  expect(await metrics.text()).toContain('turnkeeper_invariant_violations{invariant="p4-open"} 2');
+  expect(await metrics.text()).toContain('turnkeeper_invariant_violations{invariant="p6-open"} 0');
+
+  broken.length = 0;
+  await sweep.run(signal);
+  expect(await metrics.text()).toContain('turnkeeper_invariant_violations{invariant="p4-open"} 0');
+});
+
+test('who leads no more tells of nothing', async () => {
+  const { metrics, options } = scene([violation({ repairable: false })]);
+  const sweep = openWork(options);
+  await sweep.run(signal);
+  sweep.end?.();
+  expect(await metrics.text()).toContain('turnkeeper_invariant_violations{invariant="p4-open"} 0');
+});

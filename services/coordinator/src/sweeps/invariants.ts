@@ -1,0 +1,109 @@
+import type { InvariantKind, Invariants, LaneRef, Logger, Violation } from '@turnkeeper/core';
+import type { Metrics } from '@turnkeeper/platform/telemetry';
+import type { Sweep } from './sweep.ts';
+import { type LaneWakerOptions, wakeLanes } from './wake-lanes.ts';
+
+export interface OpenWorkOptions extends LaneWakerOptions {
+  readonly invariants: Invariants;
+  readonly metrics: Pick<Metrics, 'gauge'>;
+  readonly logger: Logger;
+}
+
+/** What happened longer ago was looked at many times. */
+const HISTORY_MS = 15 * 60_000;
+
+/**
+ * Looks for open work that nothing will end, whatever made it so, and puts it right where that is certain: a lane that its
+ * owner does not look at is woken, a question or a resume that is missing is made up for, a lost process is looked for again.
+ */
+export function openWork(options: OpenWorkOptions): Sweep {
+  const told = new Told('open', options);
+  return {
+    name: 'open-work',
+    deadlineMs: 30_000,
+    run: async (signal) => {
+      const violations = await options.invariants.look('open', HISTORY_MS);
+      await told.tell(violations);
+      const repairs: Record<string, number> = {};
+      const lanes = lanesOf(violations.filter(({ repairable }) => repairable));
+      for (const lane of lanes) {
+        if (signal.aborted) break;
+        // nothing was wrong with its rows: it lacks only somebody who looks
+        const kinds = await options.invariants.repair(lane);
+        for (const kind of kinds.length > 0 ? kinds : ['woken']) repairs[kind] = (repairs[kind] ?? 0) + 1;
+      }
+      await wakeLanes(options, lanes);
+      if (lanes.length > 0)
+        options.logger.warn({ repairs: lanes.length }, 'repaired open work that nothing would have ended');
+      return repairs;
+    },
+    end: () => told.end(),
+  };
+}
+
+/** Looks whether what was written lately keeps the promises. Never repairs: what is wrong there was done, and a repair would lie. */
+export function history(options: Pick<OpenWorkOptions, 'invariants' | 'metrics' | 'logger'>): Sweep {
+  const told = new Told('history', options);
+  return {
+    name: 'history',
+    deadlineMs: 90_000,
+    run: async () => {
+      await told.tell(await options.invariants.look('history', HISTORY_MS));
+      return {};
+    },
+    end: () => told.end(),
+  };
+}
+
+/** Counts what is broken, each invariant, and logs each subject when it is seen first. */
+class Told {
+  readonly #kind: InvariantKind;
+  readonly #invariants: Invariants;
+  readonly #logger: Logger;
+  readonly #broken: ReturnType<Metrics['gauge']>;
+  #seen = new Set<string>();
+  #names: readonly string[] = [];
+
+  constructor(
+    kind: InvariantKind,
+    { invariants, logger, metrics }: Pick<OpenWorkOptions, 'invariants' | 'metrics' | 'logger'>,
+  ) {
+    this.#kind = kind;
+    this.#invariants = invariants;
+    this.#logger = logger;
+    this.#broken = metrics.gauge('invariant_violations');
+  }
+
+  async tell(violations: readonly Violation[]): Promise<void> {
+    this.#names = await this.#invariants.names(this.#kind);
+    for (const invariant of this.#names) {
+      this.#broken.set(violations.filter((one) => one.invariant === invariant).length, { invariant });
+    }
+    const seen = new Set<string>();
+    for (const one of violations) {
+      const key = `${one.invariant} ${one.detail} ${one.subject}`;
+      seen.add(key);
+      if (this.#seen.has(key)) continue;
+      const { tenantId, laneId, invariant, subject, subjectKind, repairable } = one;
+      this.#logger.error(
+        { tenantId, laneId, invariant, subject, subjectKind, repairable, reason: one.detail },
+        'a promise is broken',
+      );
+    }
+    this.#seen = seen;
+  }
+
+  /** Only the leader tells. */
+  end(): void {
+    for (const invariant of this.#names) this.#broken.set(0, { invariant });
+    this.#seen = new Set();
+  }
+}
+
+function lanesOf(violations: readonly Violation[]): LaneRef[] {
+  const lanes = new Map<string, LaneRef>();
+  for (const { slot, tenantId, laneId } of violations) {
+    if (slot !== null) lanes.set(laneId, { slot, tenantId, laneId });
+  }
+  return [...lanes.values()];
+}
