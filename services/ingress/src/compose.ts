@@ -88,7 +88,7 @@ export async function compose(config: IngressConfig, kit: Kit): Promise<Service>
   });
 
   return new IngressService({
-    ...{ clock, ids, logger },
+    ...{ clock, ids, logger, lameDuckMs: config.lameDuckMs },
     listeners: [
       { app: publicApp, at: { host: config.host, port: config.port } },
       { app: internalApp, at: { host: config.internalHost, port: config.internalPort } },

@@ -25,6 +25,14 @@ export const ingressTable = defineConfig('ingress', {
     help: 'Port of the public listener; 0 = any free one.',
   }),
   ...internalListenerOptions({ port: 8421 }),
+  lameDuckMs: integer({
+    env: 'TURNKEEPER_LAME_DUCK_MS',
+    default: 5_000,
+    min: 0,
+    max: 300_000,
+    unit: 'ms',
+    help: 'After SIGTERM `/readyz` says 503 at once, and for so long the node still takes requests, on connections that each end with the answer: longer than load balancers take to see it.',
+  }),
   ...storeOptions(),
   keyPepper: secret({
     env: 'TURNKEEPER_KEY_PEPPER',

@@ -19,6 +19,8 @@ export interface IngressServiceParts {
   /** The public one first. */
   readonly listeners: readonly [Listener, Listener];
   readonly databases: Databases;
+  /** How long a draining node still takes requests, for load balancers to see that it is not ready. */
+  readonly lameDuckMs: number;
   /** Opens connections and prepares what the first request needs. */
   readonly warmUp: () => Promise<void>;
   readonly acceptMessage: Pick<AcceptMessage, 'close'>;
@@ -41,9 +43,10 @@ export interface IngressServiceParts {
 const LAST_BATCH_MS = 5_000;
 
 /**
- * The life of an ingress. Draining: those who wait are answered with what is so, streams are told to reconnect, a few at a
- * time, and work until then; requests in flight are finished on their connections, which are then closed; new ones find
- * another node. Nothing that was accepted is lost: a 202 had its commit.
+ * The life of an ingress. Draining: it is not ready any more; those who wait are answered with what is so, and streams are
+ * told to reconnect, a few at a time, and work until then. Requests are taken as before for the time that load balancers need
+ * to look elsewhere, but each on a connection that ends with its answer; then there are no new connections, and what is in
+ * flight is finished. Nothing that was accepted is lost: a 202 had its commit.
  */
 export class IngressService implements Service {
   readonly #parts: IngressServiceParts;
@@ -72,11 +75,12 @@ export class IngressService implements Service {
   }
 
   async drain(signal: AbortSignal): Promise<void> {
-    const { listeners, node, openStreams, openSockets, waiters, acceptMessage, clock } = this.#parts;
+    const { listeners, lameDuckMs, node, openStreams, openSockets, waiters, acceptMessage, clock } = this.#parts;
     await this.#try(() => node.leave(), 'the node could not say that it leaves');
     const streamsEnd = openStreams.drain(signal);
     openSockets.drain();
     waiters.drain();
+    await clock.sleep(lameDuckMs, signal);
     await Promise.all([streamsEnd, closeGently(listeners[0].app, clock, signal)]);
     await acceptMessage.close(LAST_BATCH_MS);
   }

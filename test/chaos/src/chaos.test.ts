@@ -3,12 +3,13 @@ import { trialOf } from './cell.ts';
 import { measureFailOver } from './fail-over.ts';
 import { faults, killLeader } from './faults.ts';
 import { PHASES } from './phases.ts';
+import { isRolled, ROLLING_ENV, rollOut } from './rolling.ts';
 import { CLEAN, openStage, type Stage, type Trial, underLoad } from './stage.ts';
 
 let stage: Stage;
 
 beforeAll(async () => {
-  stage = await openStage();
+  stage = await openStage(ROLLING_ENV);
 }, 300_000);
 afterAll(async () => {
   await stage[Symbol.asyncDispose]();
@@ -46,6 +47,14 @@ describe('under load nothing is lost, doubled, reordered or overlapping', () => 
     expectClean(await underLoad(stage, { ...LOAD, seconds: 8, delayMs: 50 }, () => killLeader(stage)));
   }, 180_000);
 });
+
+test('a rollout loses, doubles, reorders and refuses nothing, and counts against no lane', async () => {
+  const { ingress, workers, coordinators } = stage.cluster;
+  const oneOfEach = [ingress[0], workers[0], coordinators[0]].filter((node) => node !== undefined);
+  const rollout = await rollOut(stage, oneOfEach, { ...LOAD, delayMs: 400 });
+  expectClean(rollout);
+  expect(isRolled(rollout), JSON.stringify(rollout)).toBe(true);
+}, 180_000);
 
 test('every lane of a killed worker gets its next turn', async () => {
   const { lanes, firstMs } = await measureFailOver(stage.cluster, 0);

@@ -1,14 +1,16 @@
 /**
- * `npm run chaos -- [--rounds 30] [--only TEXT] [--rate 100] [--absence 60]`: every fault in every phase of a message, under
+ * `npm run chaos -- [--rounds 30] [--only TEXT] [--rate 100] [--absence 60] [--rolling]`: every fault in every phase of a message, under
  * load on a cluster of two of each service, judged from acceptances and sends, from the rows, and from the timeline of every
  * event; then the time from the kill of a worker to the next turn of its lanes. `--only` names a part of a cell ("kill -9",
- * "running"); `--absence`: seconds that Redis and NATS are away. Exit code 3 when a promise was broken.
+ * "running"); `--absence`: seconds that Redis and NATS are away; `--rolling`: only a rollout, every process replaced in turn
+ * behind a balancer. Exit code 3 when a promise was broken.
  */
 import { parseArgs } from 'node:util';
 import { trialOf } from './cell.ts';
 import { measureFailOver } from './fail-over.ts';
 import { faults, killLeader } from './faults.ts';
 import { PHASES } from './phases.ts';
+import { isRolled, ROLLING_ENV, rollOut } from './rolling.ts';
 import { isClean, openStage, type Stage, type Trial, underLoad } from './stage.ts';
 
 const { values: flags } = parseArgs({
@@ -17,22 +19,39 @@ const { values: flags } = parseArgs({
     only: { type: 'string', default: '' },
     rate: { type: 'string', default: '100' },
     absence: { type: 'string', default: '10' },
+    rolling: { type: 'boolean', default: false },
   },
 });
 const load = { ratePerSecond: Number(flags.rate), lanes: 100 };
 const LEADER = 'kill -9 of the leader';
 
-await using stage = await openStage();
-for (const fault of faults(Number(flags.absence) * 1000)) {
-  for (const phase of PHASES) {
-    const name = `${fault.name}, ${phase.name}`;
-    if (name.includes(flags.only)) judge(name, await trialOf(stage, { fault, phase }, load));
+await using stage = await openStage(ROLLING_ENV);
+if (flags.rolling) await rollingRestart(stage);
+else await matrix(stage);
+
+async function matrix(on: Stage): Promise<void> {
+  for (const fault of faults(Number(flags.absence) * 1000)) {
+    for (const phase of PHASES) {
+      const name = `${fault.name}, ${phase.name}`;
+      if (name.includes(flags.only)) judge(name, await trialOf(on, { fault, phase }, load));
+    }
   }
+  if (LEADER.includes(flags.only)) {
+    judge(LEADER, await underLoad(on, { ...load, seconds: 8, delayMs: 50 }, () => killLeader(on)));
+  }
+  if (flags.only === '') await failOver(on, Number(flags.rounds));
 }
-if (LEADER.includes(flags.only)) {
-  judge(LEADER, await underLoad(stage, { ...load, seconds: 8, delayMs: 50 }, () => killLeader(stage)));
+
+async function rollingRestart(on: Stage): Promise<void> {
+  const rollout = await rollOut(on, on.cluster.nodes, { ...load, delayMs: 400 });
+  judge(`rollout of ${rollout.replaced} processes`, rollout);
+  const { repeats } = rollout.report;
+  const { lanes, interruptedTurns, deadProcesses } = rollout.strikes;
+  say(`tries made again: ${repeats.unavailable} answered 5xx, ${repeats.unreachable} unreachable, ${repeats.cut} cut`);
+  say(`strikes: ${lanes} lanes, ${interruptedTurns} interrupted turns, ${deadProcesses} processes declared dead`);
+  say(`streams: ${rollout.streamsTold} of ${rollout.streams} told to come back`);
+  if (!isRolled(rollout)) process.exitCode = 3;
 }
-if (flags.only === '') await failOver(stage, Number(flags.rounds));
 
 function judge(name: string, trial: Trial): void {
   say(`${name.padEnd(72)} ${verdict(trial)}`);

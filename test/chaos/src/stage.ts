@@ -44,6 +44,10 @@ export interface Load {
   readonly lanes: number;
   /** Length of a turn. */
   readonly delayMs: number;
+  /** The one address to send to; both ingress when absent. */
+  readonly through?: string;
+  /** Ends the load before its time. */
+  readonly enough?: AbortSignal;
 }
 
 /**
@@ -55,7 +59,8 @@ export async function underLoad(stage: Stage, load: Load, fault: () => Promise<v
   const since = new Date(Date.now() - 1_000);
   const running = runLoad(
     {
-      urls: cluster.ingress.map((node) => node.url),
+      urls: load.through === undefined ? cluster.ingress.map((node) => node.url) : [load.through],
+      ...(load.enough === undefined ? {} : { enough: load.enough }),
       key: cluster.apiKey,
       tenants: 1,
       operator: null,

@@ -1,3 +1,4 @@
+export { type Balancer, startBalancer } from './cluster/balancer.ts';
 export { type NodeKind, type NodeProcess, startNode } from './cluster/node-process.ts';
 export {
   type ApiAnswer,

@@ -271,8 +271,8 @@ test('the timeline of an event tells its way', async () => {
   );
 });
 
-test('a node that drains answers those who wait and tells streams to go elsewhere', async () => {
-  const node = await cluster.add('ingress');
+test('a node that drains answers those who wait, tells streams to go elsewhere, and takes messages until others are found', async () => {
+  const node = await cluster.add('ingress', { TURNKEEPER_LAME_DUCK_MS: '4000' });
   const runId = await send({ agentId: 'slow' });
   const headers = { authorization: `Bearer ${cluster.apiKey}` };
   const stream = await fetch(`${node.url}/v1/runs/${runId}/events`, { headers });
@@ -286,5 +286,11 @@ test('a node that drains answers those who wait and tells streams to go elsewher
   let rest = '';
   for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) rest += part.value;
   expect(rest).toMatch(/event: stream\.closing\n.*"reason":"drain"/);
+  const ready = await fetch(`${node.url}/readyz`);
+  expect([ready.status, await ready.json()]).toEqual([503, { status: 'draining' }]);
+  const late = await cluster.api('/v1/messages', { body: { sessionKey: randomUUID(), text: 'hello' }, node });
+  expect([late.status, late.headers.get('connection')]).toEqual([202, 'close']);
   await node.exited;
+  await expect(cluster.api('/v1/runs', { node })).rejects.toThrow('fetch failed');
+  expect((await wait(late.json.runId)).json).toMatchObject({ status: 'ok' });
 });

@@ -1,8 +1,17 @@
 /** Workers that come, leave and die while messages arrive. */
 import { randomBytes } from 'node:crypto';
-import { type Cluster, type NodeProcess, startCluster, until } from '@turnkeeper/test-harness';
+import {
+  type Cluster,
+  type FakeOpenAi,
+  type FakePlatform,
+  type NodeProcess,
+  startCluster,
+  startFakeOpenAi,
+  startFakePlatform,
+  until,
+} from '@turnkeeper/test-harness';
 import pg from 'pg';
-import { afterEach, expect, inject, test } from 'vitest';
+import { afterEach, expect, inject, onTestFinished, test } from 'vitest';
 
 let cluster: Cluster;
 afterEach(() => cluster?.[Symbol.asyncDispose]());
@@ -18,11 +27,27 @@ async function start(options: { readonly workers: number; readonly delayMs: numb
   return cluster.putTenant({ name: 'acme', agents });
 }
 
-async function send(key: string, sessionKey: string, text: string): Promise<string> {
-  const { status, json } = await cluster.api('/v1/messages', { body: { sessionKey, text }, key });
+const send = (key: string, sessionKey: string, text: string) => post(key, { sessionKey, text });
+
+async function post(key: string, body: object): Promise<string> {
+  const { status, json } = await cluster.api('/v1/messages', { body, key });
   expect(status).toBe(202);
   return json.runId;
 }
+
+const agentOf = (model: FakeOpenAi) => ({
+  ...{ name: 'main', runtime: 'openai' },
+  openai: { baseUrl: `${model.url}/v1`, model: 'm' },
+});
+
+const hookTo = (platform: FakePlatform) => ({
+  ...{ name: 'hook', agent: 'main', channel: 'webhook' },
+  options: {
+    ...{ verify: 'hmac-sha256-header', header: 'x-hub-signature-256', prefix: 'sha256=' },
+    ...{ idHeader: 'x-github-delivery', template: '{{text}}', replyUrl: `${platform.url}/in` },
+  },
+  secrets: { secret: 'membership-secret-of-a-test' },
+});
 
 const runOf = async (key: string, runId: string, wait = 0) =>
   (await cluster.api(`/v1/runs/${runId}?wait=${wait}`, { key })).json;
@@ -92,18 +117,32 @@ test('a worker that joins gets its share, and one that leaves gives it back; not
   await expectAllAnswered(key, runs);
 }, 120_000);
 
-test('turns that outlast the drain are handed back, and run again elsewhere without a strike', async () => {
-  const key = await start({ workers: 2, delayMs: 5_000, drainMs: 200 });
-  const sessionKey = newKey();
-  const [first, second] = [await send(key, sessionKey, 'first'), await send(key, sessionKey, 'second')];
-  const leaving = await until('it runs', () => busyWorker());
-  leaving.signal('SIGTERM');
-  expect(await leaving.exited).toBe(0);
-  expect(await runOf(key, second, 55)).toMatchObject({ status: 'ok', attempts: 1 });
-  expect(await runOf(key, first)).toMatchObject({ status: 'ok', attempts: 2 });
+test('two rollouts within one long turn: it is handed back, runs again elsewhere, twice, and ends well without a strike', async () => {
+  const [model, platform] = await Promise.all([startFakeOpenAi(), startFakePlatform()]);
+  onTestFinished(async () => void (await Promise.all([model.close(), platform.close()])));
+  const key = await start({ workers: 2, delayMs: 0, drainMs: 200 });
+  await cluster.putTenant({ name: 'acme', key, agents: [agentOf(model)], accounts: [hookTo(platform)] });
+  // a turn that no drain can wait for, until it has been cut off twice
+  model.script({ hang: true }, { hang: true }, { say: 'at last' }, { say: 'and then' });
+  const body = { accountId: 'hook', sessionKey: newKey() };
+  const [long, next] = [await post(key, { ...body, text: 'long' }), await post(key, { ...body, text: 'next' })];
+  for (const rollout of [1, 2]) {
+    await until(`try ${rollout} runs`, () => model.requests.length === rollout, 60_000);
+    const leaving = await until('a worker runs it', () => busyWorker());
+    leaving.signal('SIGTERM');
+    expect(await leaving.exited).toBe(0);
+    await leaving.restart();
+  }
+  expect(await runOf(key, long, 55)).toMatchObject({ status: 'ok', attempts: 3, reply: { text: 'at last' } });
+  expect(await runOf(key, next, 55)).toMatchObject({ status: 'ok', attempts: 1, reply: { text: 'and then' } });
+  await until('both replies', () => platform.sends.length >= 2);
+  expect(platform.sends.map(({ body: { text, recovered } }) => ({ text, recovered }))).toEqual([
+    { text: 'at last', recovered: false },
+    { text: 'and then', recovered: false },
+  ]);
   const { json } = await cluster.admin('/admin/v1/lanes?limit=10');
   expect(json.data).toMatchObject([{ resumes: 0, suspended: false }]);
-}, 120_000);
+}, 180_000);
 
 test('a killed worker’s lanes go on with the others', async () => {
   const key = await start({ workers: 2, delayMs: 200 });

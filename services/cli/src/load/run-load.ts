@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { build, type Histogram } from 'hdr-histogram-js';
 import { judge, type Sent, type Verdict } from './judge.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
-import { createSender, type Sender } from './sender.ts';
+import { createSender, type Repeats, type Sender } from './sender.ts';
 import { type LoadTarget, type SetupOptions, setUp } from './setup.ts';
 
 const TICK_MS = 1;
@@ -21,6 +21,8 @@ export interface LoadOptions extends Omit<SetupOptions, 'url' | 'replyUrl' | 'se
   readonly connections: number;
   /** Repeats of one unclear message end after this. */
   readonly giveUpMs: number;
+  /** Nothing more is sent once it aborts; what was sent is waited for and judged. */
+  readonly enough?: AbortSignal;
   /** After the last send: no new reply for so long means that none will come. */
   readonly quietMs: number;
 }
@@ -36,6 +38,7 @@ export interface LoadReport extends Verdict {
   readonly sent: number;
   /** Answered 4xx, or never clearly answered at all. */
   readonly refused: number;
+  readonly repeats: Readonly<Repeats>;
   /** From the scheduled arrival. */
   readonly latencyMs: { readonly accept: Percentiles; readonly reply: Percentiles };
   /** Accepted messages a second, from the first send to the last reply. */
@@ -65,7 +68,7 @@ export async function runLoad(
     const targets = await setUp({ ...options, url, replyUrl: receiver.url, secret });
     await run.sendAll({ sender, targets, signal });
     await run.settle(signal);
-    return run.report(receiver);
+    return run.report(receiver, sender);
   } finally {
     await sender.close();
     await receiver.close();
@@ -106,17 +109,18 @@ class Run {
 
   async sendAll(work: Work): Promise<void> {
     const { signal } = work;
+    const isOver = () => signal.aborted || this.#options.enough?.aborted === true;
     this.#firstSendMs = performance.now();
     const { pace } = this.#options;
     if (pace.kind === 'closed') {
       const loops = Array.from({ length: Math.min(pace.concurrency, this.#planned) }, async () => {
-        while (this.#started < this.#planned && !signal.aborted) await this.#sendOne(work, performance.now());
+        while (this.#started < this.#planned && !isOver()) await this.#sendOne(work, performance.now());
       });
       await Promise.all(loops);
       return;
     }
     const inFlight = new Set<Promise<void>>();
-    while (this.#started < this.#planned && !signal.aborted) {
+    while (this.#started < this.#planned && !isOver()) {
       const due = Math.min(
         this.#planned,
         Math.floor(((performance.now() - this.#firstSendMs) * pace.ratePerSecond) / 1000) + 1,
@@ -186,11 +190,12 @@ class Run {
     await sleep(300);
   }
 
-  report(receiver: Receiver): LoadReport {
+  report(receiver: Receiver, { repeats }: Sender): LoadReport {
     const wallMs = Math.max(1, this.#lastArrivalMs - this.#firstSendMs);
     return {
       sent: this.#started,
       refused: this.#refused,
+      repeats,
       ...judge(this.#sent, receiver.arrivals),
       latencyMs: { accept: percentiles(this.#accept), reply: percentiles(this.#reply) },
       messagesPerSecond: Math.round((this.#answered * 1000) / wallMs),

@@ -14,7 +14,19 @@ export type SendOutcome =
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'unclear' };
 
+/** Tries that were made again, by why. */
+export interface Repeats {
+  /** Nobody listened there: nothing was sent. */
+  unreachable: number;
+  /** Sent, and not answered. */
+  cut: number;
+  /** Answered 5xx. */
+  unavailable: number;
+}
+
 export interface Sender {
+  readonly repeats: Readonly<Repeats>;
+
   /** Sends until the outcome is clear: an unclear try (no answer, 5xx) is repeated with the same idempotency key, at the next address. */
   send(
     message: { readonly key: string; readonly apiKey: string; readonly body: string },
@@ -32,6 +44,7 @@ export function createSender(
     (url) => new Pool(url, { connections: options.connections, pipelining: 1, keepAliveTimeout: 30_000 }),
   );
   let turn = 0;
+  const repeats: Repeats = { unreachable: 0, cut: 0, unavailable: 0 };
   const tryOnce = async (
     message: { key: string; apiKey: string; body: string },
     at: number,
@@ -53,13 +66,17 @@ export function createSender(
       });
       const text = await response.body.text();
       if (response.statusCode === 202) return { kind: 'accepted', runId: ACCEPTED.parse(JSON.parse(text)).runId };
-      return response.statusCode >= 500 ? 'again' : { kind: 'refused', status: response.statusCode };
+      if (response.statusCode < 500) return { kind: 'refused', status: response.statusCode };
+      repeats.unavailable++;
+      return 'again';
     } catch (error) {
       if (error instanceof z.ZodError || error instanceof SyntaxError) throw error;
+      repeats[isRefusal(error) ? 'unreachable' : 'cut']++;
       return 'again';
     }
   };
   return {
+    repeats,
     async send(message, signal) {
       const deadline = performance.now() + options.giveUpMs;
       const first = turn++;
@@ -74,4 +91,8 @@ export function createSender(
       await Promise.all(pools.map((pool) => pool.destroy()));
     },
   };
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
 }

@@ -28,6 +28,8 @@ export function serviceSpecs(from: {
   const defaults = {
     TURNKEEPER_WORKER_SLOTS: String(WORKER_SLOTS),
     TURNKEEPER_EGRESS_ALLOW: 'loopback',
+    // the whole cluster ends at once: there is no other node to be led to
+    TURNKEEPER_LAME_DUCK_MS: '0',
     NODE_COMPILE_CACHE: from.compileCache,
   };
   const shared = {

@@ -57,6 +57,7 @@ export function createPublicApp(
     AttachmentParts,
 ): FastifyInstance {
   const app = createHttpServer(server);
+  endConnections(app, readiness);
   registerCrossOrigin(app, parts);
   registerHealth(app, readiness);
   registerOpenApi(app);
@@ -85,6 +86,14 @@ export function createPublicApp(
   registerClientTokens(app, parts);
   registerSocket(app, parts);
   return app;
+}
+
+/** While the node drains, each connection ends with its answer: whoever comes again is led to another node. */
+function endConnections(app: FastifyInstance, readiness: Readiness): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (readiness.phase === 'draining') reply.header('connection', 'close');
+    done();
+  });
 }
 
 /** What operators and scrapers reach: `/admin/v1` and `/metrics`, on a port of its own. */

@@ -125,7 +125,9 @@ export class OpenStreams {
     const streams = [...this.#open];
     const perStep = Math.max(DRAIN_STEP_STREAMS, Math.ceil(streams.length / (RECONNECT_SPREAD_MS / DRAIN_STEP_MS)));
     for (const [i, { stream }] of streams.entries()) {
-      if (i > 0 && i % perStep === 0) await clock.sleep(DRAIN_STEP_MS, signal);
+      // by the clock, not by the sum of sleeps, which a busy loop draws out
+      if (i > 0 && i % perStep === 0)
+        await clock.sleep(Math.max(0, startMs + (i / perStep) * DRAIN_STEP_MS - clock.monotonicMs()), signal);
       this.#endWithin(stream, 'drain', RECONNECT_SPREAD_MS - (clock.monotonicMs() - startMs));
     }
   }

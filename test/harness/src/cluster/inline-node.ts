@@ -57,6 +57,7 @@ class InlineNode implements NodeProcess {
     const service = this.#service;
     if (service === null) return;
     this.#service = null;
+    if (signal === 'SIGTERM') this.#kit?.readiness.enter('draining');
     this.#exited = end(service, signal === 'SIGTERM' ? this.#drainMs : null);
   }
 

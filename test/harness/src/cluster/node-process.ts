@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { ProcessMessage } from '@turnkeeper/platform/process';
 
-const READY_DEADLINE_MS = 90_000;
+const READY_DEADLINE_MS = 180_000;
 const LOG_LINES_MAX = 400;
 
 export type NodeKind = 'ingress' | 'session-worker' | 'coordinator';

@@ -74,6 +74,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     TURNKEEPER_PORT: '0',
     TURNKEEPER_INTERNAL_PORT: '0',
     TURNKEEPER_LOG_LEVEL: 'info',
+    TURNKEEPER_LAME_DUCK_MS: '0',
     ...options.env,
   };
   const cluster = new RunningCluster(options.mode ?? 'process', env, database);
