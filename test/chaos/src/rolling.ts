@@ -55,8 +55,8 @@ export async function rollOut(
 async function replace(node: NodeProcess): Promise<void> {
   node.signal('SIGTERM');
   const code = await node.exited;
-  if (code !== 0) throw new Error(`${node.name} drained with exit code ${code}\n${node.log.slice(-10).join('\n')}`);
   await node.restart();
+  if (code !== 0) throw new Error(`${node.name} drained with exit code ${code}\n${node.log.slice(-10).join('\n')}`);
 }
 
 /** Streams of the tenant at this very node; each is all of its text, once it has ended. */
