@@ -43,7 +43,7 @@ async function matrix(on: Stage): Promise<void> {
 }
 
 async function rollingRestart(on: Stage): Promise<void> {
-  const rollout = await rollOut(on, on.cluster.nodes, { ...load, delayMs: 400 });
+  const rollout = await rollOut(on.cluster, on.cluster.nodes, { ...load, delayMs: 400 });
   judge(`rollout of ${rollout.replaced} processes`, rollout);
   const { repeats } = rollout.report;
   const { lanes, interruptedTurns, deadProcesses } = rollout.strikes;

@@ -1,7 +1,7 @@
 import { TURN_STATE } from '@turnkeeper/core';
 import { openDatabase } from '@turnkeeper/storage';
-import { type NodeProcess, startBalancer } from '@turnkeeper/test-harness';
-import { type Load, type Stage, type Trial, underLoad } from './stage.ts';
+import { type Cluster, type NodeProcess, startBalancer } from '@turnkeeper/test-harness';
+import { type Load, type Trial, underLoad } from './stage.ts';
 
 /** What a rollout did, besides the verdict on the messages that went through it. */
 export interface Rollout extends Trial {
@@ -23,22 +23,22 @@ const STREAMS_PER_INGRESS = 3;
  * goes. The load goes on until the last is back.
  */
 export async function rollOut(
-  stage: Stage,
+  cluster: Cluster,
   nodes: readonly NodeProcess[],
   load: Omit<Load, 'seconds'>,
 ): Promise<Rollout> {
   const since = new Date();
-  await using balancer = await startBalancer(stage.cluster.ingress);
+  await using balancer = await startBalancer(cluster.ingress);
   const enough = new AbortController();
   let told = 0;
   let streams = 0;
   const trial = await underLoad(
-    stage,
+    { cluster },
     { ...load, seconds: 600, through: balancer.url, enough: enough.signal },
     async () => {
       try {
         for (const node of nodes) {
-          const closings = node.kind === 'ingress' ? await openStreams(stage, node) : [];
+          const closings = node.kind === 'ingress' ? await openStreams(cluster, node) : [];
           await replace(node);
           streams += closings.length;
           told += (await Promise.all(closings)).filter((text) => text.includes('event: stream.closing')).length;
@@ -48,7 +48,7 @@ export async function rollOut(
       }
     },
   );
-  return { ...trial, replaced: nodes.length, streams, streamsTold: told, strikes: await strikesSince(stage, since) };
+  return { ...trial, replaced: nodes.length, streams, streamsTold: told, strikes: await strikesSince(cluster, since) };
 }
 
 /** @throws Error when the node does not leave in order */
@@ -60,13 +60,13 @@ async function replace(node: NodeProcess): Promise<void> {
 }
 
 /** Streams of the tenant at this very node; each is all of its text, once it has ended. */
-async function openStreams({ cluster }: Stage, node: NodeProcess): Promise<Promise<string>[]> {
+async function openStreams(cluster: Cluster, node: NodeProcess): Promise<Promise<string>[]> {
   const headers = { authorization: `Bearer ${cluster.apiKey}`, accept: 'text/event-stream' };
   const opened = Array.from({ length: STREAMS_PER_INGRESS }, () => fetch(`${node.url}/v1/events`, { headers }));
   return (await Promise.all(opened)).map((answer) => answer.text());
 }
 
-async function strikesSince({ cluster }: Stage, since: Date): Promise<Rollout['strikes']> {
+async function strikesSince(cluster: Cluster, since: Date): Promise<Rollout['strikes']> {
   const database = openDatabase({ url: cluster.postgresUrl, role: 'tk_sweep', poolMax: 1, applicationName: 'chaos' });
   const count = async (name: string, text: string, values: readonly unknown[]) =>
     (await database.query<{ n: number }>({ name, text: `select count(*)::int n from ${text}` }, values))[0]?.n ?? 0;

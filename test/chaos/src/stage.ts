@@ -54,7 +54,7 @@ export interface Load {
  * Runs load through both ingresses while `fault` does its worst, then judges: from the client's acceptances and the receiver's
  * sends, from the rows, and from the timeline of every event.
  */
-export async function underLoad(stage: Stage, load: Load, fault: () => Promise<void>): Promise<Trial> {
+export async function underLoad(stage: Pick<Stage, 'cluster'>, load: Load, fault: () => Promise<void>): Promise<Trial> {
   const { cluster } = stage;
   const since = new Date(Date.now() - 1_000);
   const running = runLoad(
