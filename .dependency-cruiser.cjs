@@ -89,6 +89,8 @@ module.exports = {
     { from: { path: '^services/coordinator/' }, to: { path: '^packages/', pathNot: '^packages/channels/' } },
     { from: { path: '^services/dashboard/' }, to: { path: '^packages/(client|protocol)/' } },
     { from: { path: '^services/cli/' }, to: { path: '^packages/(protocol|platform|core)/' } },
+    // a file is judged before it is sent, by what judges it on the other side
+    { from: { path: '^services/cli/src/apply/' }, to: { path: '^packages/channels/' } },
     { from: { path: commandsWithDatabase }, to: { path: '^packages/storage/' } },
     { from: { path: '^test/' }, to: { path: '^(packages|services|test)/' } },
     { from: { path: '^[^/]+[.]config[.]ts$' }, to: {} },

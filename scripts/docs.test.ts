@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { KEY_PRESETS, SCOPES, type Scope, scopesOf } from '@turnkeeper/core';
 import { describe, expect, it } from 'vitest';
 import { trackedFiles } from './tracked-files.ts';
 
@@ -27,6 +28,14 @@ describe('documents', () => {
       ...['release', 'control', 'poll', 'heartbeat', 'declare', 'interrupt', 'leave', 'deliver'],
     ]);
   });
+});
+
+it('the manual of configuration has every scope and what each preset may do', () => {
+  const told = [...readFileSync('docs/configuration-as-code.md', 'utf8').matchAll(/^\| `(\w+:\w+)` \|(.*)\|$/gm)].map(
+    ([, scope = '', cells = '']) => [scope, KEY_PRESETS.filter((_, i) => cells.split('|')[i]?.trim() === 'yes')],
+  );
+  const presetsWith = (scope: Scope) => KEY_PRESETS.filter((preset) => scopesOf(preset).includes(scope));
+  expect(told).toEqual(SCOPES.map((scope) => [scope, presetsWith(scope)]));
 });
 
 /** Paths of the repository in backticks, without a line number. */

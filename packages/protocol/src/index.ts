@@ -134,7 +134,7 @@ export {
   WorkerSchema,
 } from './http/operations.ts';
 export { type Problem, ProblemSchema } from './http/problem.ts';
-export { bodyFaults, type FieldFault, queryFaults } from './http/refusal.ts';
+export { bodyFaults, type FieldFault, inWords, queryFaults } from './http/refusal.ts';
 export {
   RUN_STATUSES,
   type Run,

@@ -64,11 +64,13 @@ export async function resolveTarget(flags: TargetFlags): Promise<Target> {
   };
   return {
     tenant: () => ({
-      url: trimSlash(need(flags.url ?? env.url ?? up?.ingress[0], 'address of an ingress', '--url or TURNKEEPER_URL')),
+      url: addressesOf(
+        need(flags.url ?? env.url ?? up?.ingress[0], 'address of an ingress', '--url or TURNKEEPER_URL'),
+      ),
       key: need(flags.key ?? env.key ?? up?.apiKey, 'API key', '--key or TURNKEEPER_KEY'),
     }),
     operator: () => ({
-      url: trimSlash(
+      url: addressesOf(
         need(
           flags.adminUrl ?? env.adminUrl ?? up?.internal[0],
           'internal address',
@@ -118,6 +120,14 @@ function parseJson(text: string): unknown {
   }
 }
 
-function trimSlash(url: string): string {
-  return url.replace(/\/+$/, '');
+/** `host:port` is an http address. Several stand with commas between them. @throws CliError `usage` */
+function addressesOf(text: string): string {
+  return text.split(',').map(addressOf).join(',');
+}
+
+function addressOf(text: string): string {
+  const address = text.trim();
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `http://${address}`;
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url.replace(/\/+$/, '');
+  throw new CliError('usage', `${text} is no address: it looks like http://127.0.0.1:8420.`);
 }

@@ -50,6 +50,7 @@ function verifyStandard(
   const id = headerOf(request, 'webhook-id');
   const timestamp = headerOf(request, 'webhook-timestamp');
   const signatures = headerOf(request, 'webhook-signature');
+  if (signatures === '') return rejected('signature', 'the header webhook-signature is missing');
   const key = keyOfSecret(secret);
   const isSound = id !== '' && /^\d{1,12}$/.test(timestamp) && key !== null;
   if (!isSound || !isSignedBy(key, { id, timestamp, body: request.rawBody }, signatures)) {
@@ -66,6 +67,7 @@ function verifyHeader(
   request: RawRequest,
 ): Verified | Rejected {
   const given = headerOf(request, header);
+  if (given === '') return rejected('signature', `the header ${header} is missing`);
   const expected = createHmac('sha256', secret).update(request.rawBody).digest();
   const hex = given.startsWith(prefix) ? given.slice(prefix.length) : '';
   // Buffer.from stops at what is no hex, so the length says whether all of it was

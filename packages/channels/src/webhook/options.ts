@@ -8,7 +8,7 @@ const REQUIRED_SECRET = 'secret';
 
 const HeaderName = z
   .string()
-  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/)
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, { error: 'must be the name of a header' })
   .transform((name) => name.toLowerCase());
 
 const common = {
@@ -16,7 +16,7 @@ const common = {
   template: z.string().min(1).max(16_384).default('{{text}}'),
   /** Replies are POSTed here; without it they stay in the history. */
   replyUrl: z
-    .url({ protocol: /^https?$/ })
+    .url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
     .max(2048)
     .refine((text) => !hasUserInfo(text), {
       error: 'no user or password in a URL, it would be shown in clear: replies are signed with replySecret',
@@ -30,23 +30,27 @@ const common = {
 };
 
 /** `verify` says how a sender proves itself. */
-const OptionsSchema = z.discriminatedUnion('verify', [
-  z.strictObject({
-    verify: z.literal('standard-webhooks'),
-    /** How far the sender's clock may be off. */
-    toleranceSec: z.int().min(1).max(3600).default(300),
-    ...common,
-  }),
-  z.strictObject({
-    verify: z.literal('hmac-sha256-header'),
-    /** Holds `prefix` and the hex of HMAC-SHA-256 over the raw body. */
-    header: HeaderName,
-    prefix: z.string().max(64).default(''),
-    /** Holds the sender's id of the delivery. Without it, equal bodies within minutes count as one. */
-    idHeader: HeaderName.optional(),
-    ...common,
-  }),
-]);
+const OptionsSchema = z.discriminatedUnion(
+  'verify',
+  [
+    z.strictObject({
+      verify: z.literal('standard-webhooks'),
+      /** How far the sender's clock may be off. */
+      toleranceSec: z.int().min(1).max(3600).default(300),
+      ...common,
+    }),
+    z.strictObject({
+      verify: z.literal('hmac-sha256-header'),
+      /** Holds `prefix` and the hex of HMAC-SHA-256 over the raw body. */
+      header: HeaderName,
+      prefix: z.string().max(64).default(''),
+      /** Holds the sender's id of the delivery. Without it, equal bodies within minutes count as one. */
+      idHeader: HeaderName.optional(),
+      ...common,
+    }),
+  ],
+  { error: 'must be standard-webhooks or hmac-sha256-header' },
+);
 /** Options of an account, complete. */
 export type WebhookOptions = z.infer<typeof OptionsSchema>;
 
@@ -84,7 +88,11 @@ function faultsOf(issue: z.core.$ZodIssue, options: unknown): Fault[] {
   }
   const [name] = issue.path;
   const isMissing = name !== undefined && typeof options === 'object' && options !== null && !(name in options);
-  return [{ pointer, code: isMissing ? 'missing_field' : 'invalid_field', why: issue.message }];
+  return [
+    isMissing
+      ? { pointer, code: 'missing_field', why: 'is missing' }
+      : { pointer, code: 'invalid_field', why: issue.message },
+  ];
 }
 
 function secretFaults(secrets: AccountDraft['secrets'], kept: readonly string[]): Fault[] {

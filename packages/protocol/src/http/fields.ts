@@ -75,17 +75,18 @@ const LIST_LIMIT_MAX = 200;
 
 /** `limit` of a query string: digits, in range. */
 export function limitParam(max: number = LIST_LIMIT_MAX) {
+  const error = `must be a whole number, 1–${max}`;
   return z
     .string()
-    .regex(/^[0-9]{1,4}$/)
+    .regex(/^[0-9]{1,4}$/, { error })
     .transform(Number)
-    .refine((limit) => limit >= 1 && limit <= max)
+    .refine((limit) => limit >= 1 && limit <= max, { error })
     .optional();
 }
 
 export const CursorParam = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{1,512}$/)
+  .regex(/^[A-Za-z0-9_-]{1,512}$/, { error: 'is no nextCursor of an answer' })
   .optional();
 
 /** Lists without filters. */

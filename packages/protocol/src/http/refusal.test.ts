@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { bodyFaults, queryFaults } from './refusal.ts';
-import { RunListQuerySchema } from './runs.ts';
+import { bodyFaults, inWords, queryFaults } from './refusal.ts';
+import { RunListQuerySchema, RunQuerySchema } from './runs.ts';
+import { SearchQuerySchema } from './search.ts';
 
 const Schema = z.strictObject({
   name: z.string(),
@@ -59,8 +60,33 @@ describe('queryFaults', () => {
     [{ agentId: '' }, 'unsupported_param'],
   ])('%j → %s', (query, code) => {
     const { error } = RunListQuerySchema.safeParse(query);
-    expect(error === undefined ? [] : queryFaults(error)).toMatchObject([
+    expect(error === undefined ? [] : queryFaults(error, query)).toMatchObject([
       { pointer: `/${Object.keys(query)[0]}`, code },
     ]);
+  });
+});
+
+describe('inWords', () => {
+  const toldOf = (schema: z.ZodType, query: object) => {
+    const { error } = schema.safeParse(query, { error: inWords });
+    return error === undefined ? [] : queryFaults(error, query).map(({ code, why }) => `${code}: ${why}`);
+  };
+
+  it('says of a query what may stand there', () => {
+    expect(toldOf(SearchQuerySchema, {})).toEqual(['missing_field: is missing']);
+    expect(toldOf(SearchQuerySchema, { q: '' })).toEqual(['unsupported_param: must not be empty']);
+    expect(toldOf(RunListQuerySchema, { limit: '1000' })).toEqual(['invalid_limit: must be a whole number, 1–200']);
+    expect(toldOf(RunListQuerySchema, { status: 'fine' })[0]).toMatch(/: must be one of queued, running, /);
+    expect(toldOf(RunQuerySchema, { wait: '100' })).toEqual(['unsupported_param: must be whole seconds, 0–55']);
+  });
+
+  it.each([
+    [{ name: 1 }, 'must be a text'],
+    [{ name: 'a', nested: { 'a/b~c': 1.5 } }, 'must be a whole number'],
+    [{ name: 'a', list: {} }, 'must be a list'],
+    [null, 'must be an object'],
+  ])('of the body %j', (body, why) => {
+    const { error } = Schema.safeParse(body, { error: inWords });
+    expect(error === undefined ? [] : bodyFaults(error, body)).toMatchObject([{ why }]);
   });
 });

@@ -31,7 +31,7 @@ export function bodyFaults(error: z.ZodError, body: unknown): FieldFault[] {
 }
 
 /** What is wrong with a query string: bad `limit` and `cursor` have codes of their own. */
-export function queryFaults(error: z.ZodError): FieldFault[] {
+export function queryFaults(error: z.ZodError, query: unknown): FieldFault[] {
   return error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map(
@@ -42,10 +42,56 @@ export function queryFaults(error: z.ZodError): FieldFault[] {
     if (issue.code === 'custom' && codeOf(issue.params) !== 'invalid_field') {
       return [{ pointer: at, code: codeOf(issue.params), why: issue.message }];
     }
+    if (isAbsent(query, issue.path)) return [{ pointer: at, code: 'missing_field', why: 'is missing' }];
     const name = issue.path[0];
     const code = name === 'limit' ? 'invalid_limit' : name === 'cursor' ? 'invalid_cursor' : 'unsupported_param';
     return [{ pointer: at, code, why: issue.message }];
   });
+}
+
+/**
+ * What a schema says that has no words of its own: `Schema.safeParse(value, { error: inWords })`. Without it people would
+ * read the validator's.
+ */
+export const inWords: z.core.$ZodErrorMap = (issue) => {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${KINDS[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`;
+    case 'too_small':
+      return issue.origin === 'string' && issue.minimum === 1
+        ? 'must not be empty'
+        : `must be at least ${sizeOf(issue.origin, issue.minimum)}`;
+    case 'too_big':
+      return `must be at most ${sizeOf(issue.origin, issue.maximum)}`;
+    case 'invalid_format':
+      return FORMATS[issue.format] ?? 'does not have the form that it must have';
+    case 'invalid_union':
+      return 'is none of what may stand here';
+    default:
+      return 'is not allowed here';
+  }
+};
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+};
+
+const FORMATS: Readonly<Record<string, string>> = {
+  datetime: 'must be an instant in UTC, as 2030-01-31T12:00:00Z',
+  url: 'must be an address that begins with http:// or https://',
+};
+
+function sizeOf(origin: string, size: number | bigint): string {
+  if (origin === 'string') return `${size} characters long`;
+  return origin === 'array' || origin === 'set' ? `${size} entries long` : String(size);
 }
 
 function missing(issue: z.core.$ZodIssue): string {

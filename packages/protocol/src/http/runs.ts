@@ -24,6 +24,7 @@ export const RunStatusSchema = z.enum(RUN_STATUSES);
 
 /** Longest `wait` of `GET /v1/runs/{id}`, seconds. */
 const RUN_WAIT_SECONDS_MAX = 55;
+const WAIT_RULE = `must be whole seconds, 0–${RUN_WAIT_SECONDS_MAX}`;
 
 export const RunSchema = z.strictObject({
   runId: z.string(),
@@ -66,9 +67,9 @@ export const RunListQuerySchema = z.strictObject({
 export const RunQuerySchema = z.strictObject({
   wait: z
     .string()
-    .regex(/^[0-9]{1,2}$/)
+    .regex(/^[0-9]{1,2}$/, { error: WAIT_RULE })
     .transform(Number)
-    .refine((seconds) => seconds <= RUN_WAIT_SECONDS_MAX)
+    .refine((seconds) => seconds <= RUN_WAIT_SECONDS_MAX, { error: WAIT_RULE })
     .optional(),
 });
 

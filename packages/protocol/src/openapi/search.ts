@@ -9,5 +9,5 @@ export const SEARCH: Operation = {
   door: 'search:read',
   query: SearchQuerySchema,
   answers: { 200: SearchListSchema },
-  errors: ['agent_not_found', 'session_not_found', 'ambiguous', 'multiple_selectors', 'invalid_field'],
+  errors: ['agent_not_found', 'session_not_found', 'ambiguous', 'multiple_selectors', 'invalid_field', 'missing_field'],
 };

@@ -5,10 +5,12 @@ import {
   ConfigChangeSchema,
   type ConfigDocument,
   ConfigDocumentSchema,
+  inWords,
 } from '@turnkeeper/protocol';
 import { z } from 'zod';
 import { callApi } from '../api.ts';
-import type { ConfigFile, Fault, Path } from './config-file.ts';
+import { accountFaults } from './account-faults.ts';
+import { type ConfigFile, type Fault, pathOf } from './config-file.ts';
 import { resolveSecrets, type SecretSources } from './secrets.ts';
 
 export interface AppliedTenant {
@@ -21,10 +23,11 @@ const AnswerSchema = z.looseObject({ changes: z.array(ConfigChangeSchema) });
 /** The document of a file, judged before anything is sent. @throws CliError `failed`: one line per fault, with its line number */
 export async function readDocument(file: ConfigFile, sources: SecretSources): Promise<ConfigDocument> {
   const { value, faults } = await resolveSecrets(file.value, sources);
-  const parsed = ConfigDocumentSchema.safeParse(value);
+  const parsed = ConfigDocumentSchema.safeParse(value, { error: inWords });
   const resolved = new Set(faults.map(({ path }) => path.join('/')));
-  const found = faultsOf(parsed.error, value).filter(({ path }) => !resolved.has(path.join('/')));
-  if (parsed.success && faults.length === 0) return parsed.data;
+  const judged = [...faultsOf(parsed.error, value), ...accountFaults(value)];
+  const found = judged.filter(({ path }) => !resolved.has(path.join('/')));
+  if (parsed.success && faults.length === 0 && found.length === 0) return parsed.data;
   throw file.refuse([...faults, ...found]);
 }
 
@@ -82,12 +85,4 @@ const PLACES = /^(\/\S+: )+/;
 function faultsOf(error: z.ZodError | undefined, value: unknown): Fault[] {
   if (error === undefined) return [];
   return bodyFaults(error, value).map(({ pointer, why }) => ({ path: pathOf(pointer), message: why }));
-}
-
-function pathOf(pointer: string): Path {
-  const parts = pointer.split('/').slice(1);
-  return parts.map((part) => {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    return /^\d+$/.test(name) ? Number(name) : name;
-  });
 }

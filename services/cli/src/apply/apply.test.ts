@@ -119,6 +119,31 @@ tenants:
     ]);
   });
 
+  it("is told what its accounts' channels refuse, beside faults of other kinds", async () => {
+    const faults = await faultsOf(`apiVersion: turnkeeper/v1
+tenants:
+  - name: Acme
+    accounts:
+      - { name: a, channel: telegram }
+      - name: b
+        channel: webhook
+        options: { verify: none }
+      - name: c
+        channel: webhook
+        options: { verify: hmac-sha256-header, toleranceSec: 5 }
+        secrets: { token: { valueFrom: { env: KEY } } }
+      - { name: d, channel: webhook }
+`);
+    expect(faults).toEqual([
+      expect.stringMatching(/^x\.yaml:3: tenants\.0\.name: a name is/),
+      'x.yaml:5: tenants.0.accounts.0.channel: no such channel; there is webhook, webchat',
+      'x.yaml:8: tenants.0.accounts.1.options.verify: must be standard-webhooks or hmac-sha256-header',
+      'x.yaml:11: tenants.0.accounts.2.options.header: is missing',
+      'x.yaml:11: tenants.0.accounts.2.options.toleranceSec: no such option for this way to verify',
+      'x.yaml:12: tenants.0.accounts.2.secrets.token: the secrets are secret and replySecret',
+    ]);
+  });
+
   it('that names a thing twice, or no runtime, is told so', async () => {
     const faults = await faultsOf(`apiVersion: turnkeeper/v1
 tenants:
@@ -179,6 +204,7 @@ tenants:
     for (const text of ['', '[]', 'apiVersion: turnkeeper/v2\ntenants: []']) {
       expect(await faultsOf(text)).toEqual([expect.stringMatching(/^x\.yaml:1: /)]);
     }
+    expect(await faultsOf('')).toEqual(['x.yaml:1: the file: must be an object']);
   });
 });
 

@@ -75,6 +75,15 @@ export class ConfigFile {
   }
 }
 
+/** The place that a JSON pointer names. */
+export function pathOf(pointer: string): Path {
+  const parts = pointer.split('/').slice(1);
+  return parts.map((part) => {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    return /^\d+$/.test(name) ? Number(name) : name;
+  });
+}
+
 /** Aliases of nothing, and those that stand within what they name. */
 function aliasFaults(document: ReturnType<typeof parseDocument>): { message: string; pos: readonly [number] }[] {
   const faults: { message: string; pos: readonly [number] }[] = [];

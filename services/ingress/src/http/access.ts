@@ -149,9 +149,10 @@ export class Access {
     const text = bearerOf(request);
     // who is known but may only do what visitors do is told so
     if (ClientTokens.isOne(text) && kind === 'tenant' && (await this.visitor(text)))
-      throw this.#refused('scope_missing');
+      throw this.#refused('scope_missing', 'a client token of a visitor does not open this call');
     const token = parseApiToken(text);
-    if (token === null || token.kind !== kind) throw this.#refused('unauthenticated');
+    if (token === null) throw this.#refused('unauthenticated');
+    if (token.kind !== kind) throw this.#refused('unauthenticated', OTHER_DOOR[token.kind]);
     const key = this.#configuredKey(token) ?? (await this.#parts.keys.find(kind, token.keyId));
     if (key === null || !this.#proves(token.token, key)) throw this.#refused('unauthenticated');
     const fault = this.#lifeFault(key);
@@ -163,7 +164,7 @@ export class Access {
     const tenant = key.tenantId === null ? null : await this.#parts.tenants.get(key.tenantId);
     if (tenant === null) throw this.#refused('unauthenticated');
     if (tenant.status !== 'active') throw this.#refused('tenant_suspended');
-    if (!key.scopes.includes(scope)) throw this.#refused('scope_missing');
+    if (!key.scopes.includes(scope)) throw this.#refused('scope_missing', `the key lacks the scope ${scope}`);
     return { kind: 'key', key, tenant };
   }
 
@@ -210,9 +211,9 @@ export class Access {
     return createHmac('sha256', this.#parts.pepper).update(token).digest();
   }
 
-  #refused(code: HttpErrorCode): AppError {
+  #refused(code: HttpErrorCode, message = REASONS[code] ?? 'not allowed'): AppError {
     this.#parts.countFailure();
-    return new AppError({ code, message: REASONS[code] ?? 'not allowed' });
+    return new AppError({ code, message });
   }
 }
 
@@ -235,5 +236,10 @@ const REASONS: Partial<Record<HttpErrorCode, string>> = {
   key_expired: 'the key has expired',
   key_revoked: 'the key was revoked',
   tenant_suspended: 'the tenant is suspended',
-  scope_missing: 'the key lacks the scope of this call',
+};
+
+/** Said of a key by its form alone. */
+const OTHER_DOOR: Readonly<Record<ApiToken['kind'], string>> = {
+  operator: 'this is an operator key: it opens /admin on the internal address and nothing here',
+  tenant: 'this is the key of a tenant: operators have keys that begin with tkop_',
 };

@@ -56,7 +56,8 @@ export function createPublicApp(
     UploadParts &
     AttachmentParts,
 ): FastifyInstance {
-  const app = createHttpServer(server);
+  const elsewhere = { prefix: '/admin/', hint: 'no such path here: /admin is on the internal address' };
+  const app = createHttpServer({ ...server, elsewhere });
   endConnections(app, readiness);
   registerCrossOrigin(app, parts);
   registerHealth(app, readiness);

@@ -1,5 +1,5 @@
 import { AppError } from '@turnkeeper/core';
-import { bodyFaults, type FieldFault, queryFaults } from '@turnkeeper/protocol';
+import { bodyFaults, type FieldFault, inWords, queryFaults } from '@turnkeeper/protocol';
 import type { z } from 'zod';
 
 /** Places that the sentence names; `errors` names more. */
@@ -10,16 +10,16 @@ export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknow
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new AppError({ code: 'invalid_json', message: 'send one JSON object with content-type application/json' });
   }
-  const parsed = schema.safeParse(body);
+  const parsed = schema.safeParse(body, { error: inWords });
   if (parsed.success) return parsed.data;
   throw refusal(bodyFaults(parsed.error, body));
 }
 
-/** The query string in its schema's type. @throws AppError `invalid_limit`, `invalid_cursor`, `unsupported_param` */
+/** The query string in its schema's type. @throws AppError `missing_field`, `invalid_limit`, `invalid_cursor`, `unsupported_param` */
 export function parseQuery<Schema extends z.ZodType>(schema: Schema, query: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(query);
+  const parsed = schema.safeParse(query, { error: inWords });
   if (parsed.success) return parsed.data;
-  throw refusal(queryFaults(parsed.error));
+  throw refusal(queryFaults(parsed.error, query));
 }
 
 function refusal(faults: readonly FieldFault[]): AppError {

@@ -27,6 +27,8 @@ export interface HttpServerParts {
   readonly metrics: Metrics;
   /** Parses and cleans the text of a JSON body. @throws AppError `invalid_json` */
   readonly readJson: (text: string) => unknown;
+  /** Paths that are not here, and what to say of them. */
+  readonly elsewhere?: { readonly prefix: string; readonly hint: string };
 }
 
 /** Session keys are at most 512 bytes, each three characters when percent-encoded. */
@@ -40,7 +42,8 @@ const HEADER_BYTES_MAX = 16 * 1024;
  * What both listeners have in common: request ids on every answer, problem documents for every error, bodies that are
  * JSON objects of at most 1 MiB, and one duration per request.
  */
-export function createHttpServer({ requestIdPrefix, logger, metrics, readJson }: HttpServerParts): FastifyInstance {
+export function createHttpServer(parts: HttpServerParts): FastifyInstance {
+  const { requestIdPrefix, logger, metrics, readJson, elsewhere } = parts;
   const sendProblem = problemSender(logger);
   let requests = 0;
   const nextRequestId = () => `${requestIdPrefix}-${(++requests).toString(36)}`;
@@ -66,7 +69,8 @@ export function createHttpServer({ requestIdPrefix, logger, metrics, readJson }:
   app.setNotFoundHandler((request, reply) => {
     const methods = paths.methodsAt(request.url).join(', ');
     if (methods !== '') reply.header('allow', methods);
-    const message = methods === '' ? 'no such path' : `this path takes ${methods}, not ${request.method}`;
+    const unknown = elsewhere && request.url.startsWith(elsewhere.prefix) ? elsewhere.hint : 'no such path';
+    const message = methods === '' ? unknown : `this path takes ${methods}, not ${request.method}`;
     sendProblem(new AppError({ code: 'not_found', message }), request, reply);
   });
   const bodies = new BodyBudget();

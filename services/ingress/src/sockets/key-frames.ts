@@ -82,6 +82,6 @@ export class KeyFrames implements FrameHandler {
 
   #needs(scope: Scope): void {
     if (this.#caller.key.scopes.includes(scope)) return;
-    throw new AppError({ code: 'scope_missing', message: 'the key lacks the scope of this frame' });
+    throw new AppError({ code: 'scope_missing', message: `the key lacks the scope ${scope}` });
   }
 }

@@ -94,20 +94,35 @@ function registerDeletion(app: FastifyInstance, parts: AdminParts): void {
   });
 }
 
-/** What is wrong with an account of a tenant is told by its place in the tenant. */
+/** What is wrong with the accounts of a tenant is told at once, each by its place in the tenant. */
 async function accountDrafts(body: NamedTenant, { operator, configs }: AdminParts): Promise<AccountDraft[]> {
   const tenant = body.accounts === undefined ? null : await operator.getTenant(body.name);
   const drafts: AccountDraft[] = [];
+  const refused: AppError[] = [];
   for (const [i, account] of (body.accounts ?? []).entries()) {
     const kept = tenant === null ? [] : await keptSecrets(configs, tenant.tenantId, account.name);
     try {
       drafts.push(accountDraft(account, kept));
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      const place = `/accounts/${i}`;
-      const fields = error.fields.map((field) => ({ ...field, pointer: place + field.pointer }));
-      throw new AppError({ code: error.code, message: `${place}: ${error.message}`, fields, cause: error });
+      refused.push(placed(error, `/accounts/${i}`));
     }
   }
-  return drafts;
+  const [first] = refused;
+  if (first === undefined) return drafts;
+  const message = refused.map((error) => error.message).join('; ');
+  throw new AppError({ code: first.code, message, fields: refused.flatMap(({ fields }) => fields), cause: first });
+}
+
+/** The same below a place of a body. Several faults stand as `/place: why; /place: why`, one may stand as a sentence. */
+function placed(error: AppError, place: string): AppError {
+  const fields = error.fields.map((field) => ({ ...field, pointer: place + field.pointer }));
+  const [only] = fields;
+  const message = error.message.startsWith('/')
+    ? error.message
+        .split(/; (?=\/)/)
+        .map((part) => place + part)
+        .join('; ')
+    : `${only?.pointer ?? place}: ${error.message}`;
+  return new AppError({ code: error.code, message, fields, cause: error });
 }
