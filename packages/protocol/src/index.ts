@@ -101,6 +101,7 @@ export {
   PageQuerySchema,
   ReferenceSchema,
   SessionKeySchema,
+  sessionSelector,
 } from './http/fields.ts';
 export { type InputAnswer, InputAnswerRequestSchema } from './http/inputs.ts';
 export { type AuditEntry, type EndedTurn, JournalQuerySchema } from './http/journal.ts';

@@ -1,5 +1,5 @@
 /** The operators' door and what tenants may configure themselves, over HTTP on real stores. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { parseId } from '@turnkeeper/core';
 import { type Database, openDatabase } from '@turnkeeper/storage';
 import { type ApiInit, type Cluster, startCluster, until } from '@turnkeeper/test-harness';
@@ -223,6 +223,15 @@ describe('the lists of the cluster', () => {
       status: 'queued',
       sessionKey,
     });
+    const [lane] = lanes;
+    for (const [path, one] of [
+      [`lanes/${lane.laneId}`, lane],
+      [`events/${sent.json.eventId}`, events[0]],
+      [`events/${sent.json.runId}`, events[0]],
+    ])
+      expect((await cluster.admin(`/admin/v1/${path}`)).json).toMatchObject(one);
+    for (const path of ['lanes/x', `lanes/${randomUUID()}`, 'events/x', 'events/evt_x'])
+      expect(await cluster.admin(`/admin/v1/${path}`)).toMatchObject({ status: 404, json: { code: 'not_found' } });
   });
 
   test.each(PATHS)('/admin/v1/%s refuses what it does not know', async (path) => {

@@ -9,9 +9,8 @@ export type Run = AnswerOf<'getRun'>;
 export type Timeline = AnswerOf<'getTimeline'>;
 
 const WAIT_MS_DEFAULT = 600_000;
-/** What a node waits at most. It answers at the end of a run alone: short waits first, to see early that a run asks. */
+/** What a node waits at most; it answers as soon as a run has ended, or asks. */
 const WAIT_SECONDS_MAX = 55;
-const WAIT_SECONDS_FIRST = 2;
 
 /** `/v1/runs`: what became of messages. */
 export class Runs {
@@ -35,10 +34,10 @@ export class Runs {
    */
   async wait(runId: string, { signal, timeoutMs = WAIT_MS_DEFAULT }: CallOptions = {}): Promise<Run> {
     const endsMs = Date.now() + timeoutMs;
-    for (let seconds = WAIT_SECONDS_FIRST; ; seconds *= 2) {
+    for (;;) {
       const leftMs = endsMs - Date.now();
       if (leftMs <= 0) throw new DeadlineError(timeoutMs);
-      const wait = Math.min(seconds, WAIT_SECONDS_MAX, Math.ceil(leftMs / 1000));
+      const wait = Math.min(WAIT_SECONDS_MAX, Math.ceil(leftMs / 1000));
       const call = { method: 'GET', path: pathOf(runId), query: { wait }, waitMs: wait * 1000 } as const;
       const run = await this.#transport.json<Run>(call, { signal, timeoutMs: leftMs });
       if (run.status !== 'queued' && run.status !== 'running') return run;

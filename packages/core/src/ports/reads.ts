@@ -1,4 +1,15 @@
-import type { AgentId, BootId, EventId, InputId, LaneRef, MessageId, SessionId, TenantId, TurnId } from '../ids.ts';
+import type {
+  AgentId,
+  BootId,
+  EventId,
+  InputId,
+  LaneId,
+  LaneRef,
+  MessageId,
+  SessionId,
+  TenantId,
+  TurnId,
+} from '../ids.ts';
 import type { DeliveryStatus, EventKind, RunStatus, TurnReason, TurnStatus } from '../states.ts';
 import type { Source } from './intake.ts';
 import type { ReplyBody } from './lane.ts';
@@ -237,4 +248,7 @@ export interface ClusterReads {
   events(
     filter: PageRequest & { readonly tenantId?: TenantId | undefined; readonly status?: RunStatus | undefined },
   ): Promise<Page<EventRecord>>;
+  /** Of any tenant; null: there is none. */
+  lane(laneId: LaneId): Promise<LaneRecord | null>;
+  event(eventId: EventId): Promise<EventRecord | null>;
 }

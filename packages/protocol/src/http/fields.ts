@@ -65,6 +65,15 @@ export const SessionKeySchema = z.string().check((context) => {
   }
 });
 
+/**
+ * The key of a conversation as it stands in a path or a query: `~` and base64url (surface §1). It needs no escaping and is
+ * never taken for an id.
+ */
+export function sessionSelector(sessionKey: string): string {
+  const bytes = Array.from(new TextEncoder().encode(sessionKey), (byte) => String.fromCharCode(byte));
+  return `~${btoa(bytes.join('')).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
+}
+
 /** `{data, nextCursor, hasMore}`: every list is keyset-paged and its cursor is opaque. */
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({ data: z.array(item), nextCursor: z.string().nullable(), hasMore: z.boolean() });

@@ -109,6 +109,21 @@ const CLUSTER: readonly Operation[] = (
   answers: { 200: answer },
 }));
 
+const ONE_OF_CLUSTER: readonly Operation[] = (
+  [
+    ['lanes', 'Lane', 'lane', operations.LaneSchema],
+    ['events', 'Event', 'accepted message, by its evt_… or run_…', operations.EventSchema],
+  ] as const
+).map(([name, capital, one, answer]) => ({
+  method: 'get',
+  path: `/admin/v1/${name}/{id}`,
+  id: `adminGet${capital}`,
+  summary: `Read one ${one}`,
+  door: 'operator',
+  query: NoQuerySchema,
+  answers: { 200: answer },
+}));
+
 const MESSAGES: readonly Operation[] = [
   {
     method: 'post',
@@ -386,6 +401,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...TENANTS,
   ...RESOURCES.flatMap((resource) => resourceOperations(resource, true)),
   ...CLUSTER,
+  ...ONE_OF_CLUSTER,
   ...REPLAYS,
   ...HEALTH,
 ];

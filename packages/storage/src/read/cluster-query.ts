@@ -1,6 +1,8 @@
 /** What operators look at, over all tenants; on the role `tk_admin`. */
 import {
   EVENT_STATE,
+  type EventId,
+  type LaneId,
   type LaneState,
   type RunStatus,
   type TenantId,
@@ -50,19 +52,22 @@ export function selectPartitions(build: QueryBuilder) {
 }
 
 export interface LaneSelection {
-  readonly tenantId: TenantId | undefined;
-  readonly state: LaneState | undefined;
+  readonly tenantId?: TenantId | undefined;
+  readonly state?: LaneState | undefined;
+  /** Only this one. */
+  readonly laneId?: LaneId | undefined;
   /** Only lanes behind this place in the order of their primary key. */
-  readonly after: { readonly slot: string; readonly tenantId: string; readonly laneId: string } | undefined;
+  readonly after?: { readonly slot: string; readonly tenantId: string; readonly laneId: string } | undefined;
   readonly limit: number;
 }
 
 /** By primary key. The page is cut before anything is joined to it: see `laneOfEvent`. */
-export function selectLanes(build: QueryBuilder, { tenantId, state, after, limit }: LaneSelection) {
+export function selectLanes(build: QueryBuilder, { tenantId, state, laneId, after, limit }: LaneSelection) {
   const page = build
     .selectFrom('tk.lanes as l')
     .selectAll('l')
     .$if(tenantId !== undefined, (q) => q.where('l.tenant_id', '=', tenantId ?? ''))
+    .$if(laneId !== undefined, (q) => q.where('l.id', '=', laneId ?? ''))
     .$if(state !== undefined, (q) => q.where((of) => hasLaneState(of, state ?? 'running')))
     .where((of) => (after === undefined ? of.lit(true) : isBehind(after)))
     .orderBy('l.slot')
@@ -112,10 +117,12 @@ function hasLaneState(of: OfLane, state: LaneState) {
 }
 
 export interface EventSelection {
-  readonly tenantId: TenantId | undefined;
-  readonly status: RunStatus | undefined;
+  readonly tenantId?: TenantId | undefined;
+  readonly status?: RunStatus | undefined;
+  /** Only this one. */
+  readonly eventId?: EventId | undefined;
   /** Only ids below this one. */
-  readonly below: string | undefined;
+  readonly below?: string | undefined;
   readonly limit: number;
 }
 
@@ -123,7 +130,7 @@ export interface EventSelection {
  * Newest first: of each tenant as many as are asked for, by the index that leads with the tenant, then the newest of
  * those. Only what a status needs of the lane is looked up for every candidate.
  */
-export function selectEvents(build: QueryBuilder, { tenantId, status, below, limit }: EventSelection) {
+export function selectEvents(build: QueryBuilder, { tenantId, status, eventId, below, limit }: EventSelection) {
   const page = build
     .selectFrom('tk.tenants as t')
     .innerJoinLateral(
@@ -132,6 +139,7 @@ export function selectEvents(build: QueryBuilder, { tenantId, status, below, lim
           .selectFrom('tk.events as e')
           .selectAll('e')
           .whereRef('e.tenant_id', '=', 't.id')
+          .$if(eventId !== undefined, (q) => q.where('e.id', '=', eventId ?? ''))
           .$if(below !== undefined, (q) => q.where('e.id', '<', below ?? ''))
           .$if(status !== undefined, (q) =>
             q

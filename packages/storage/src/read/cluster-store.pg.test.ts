@@ -1,4 +1,5 @@
-import type { BootId, TenantId } from '@turnkeeper/core';
+import { randomUUID } from 'node:crypto';
+import type { BootId, EventId, LaneId, TenantId } from '@turnkeeper/core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { allPages, openReadStage, type ReadStage } from '../testing/read-stage.ts';
 
@@ -109,6 +110,17 @@ describe('lanes and events', () => {
     expect(await own('queued')).toEqual(['one queued', 'one running']);
     expect(await own('running')).toEqual(['one resuming', 'one running']);
     expect(await own('ok')).toEqual(['one idle', 'one suspended']);
+  });
+
+  it('one lane and one event are found by their ids alone, whatever their tenant', async () => {
+    const { cluster } = read;
+    for (const lane of (await cluster.lanes({ limit: 50 })).rows) expect(await cluster.lane(lane.laneId)).toEqual(lane);
+    for (const event of (await cluster.events({ limit: 50 })).rows)
+      expect(await cluster.event(event.eventId)).toEqual(event);
+    expect([await cluster.lane(randomUUID() as LaneId), await cluster.event(randomUUID() as EventId)]).toEqual([
+      null,
+      null,
+    ]);
   });
 
   it('a cursor of one list is refused by another', async () => {

@@ -86,6 +86,16 @@ export class ClusterStore implements ClusterReads {
     const rows = await runQuery(this.#database, query);
     return pageOf(rows.map(eventOf), limit, (last) => encodeCursor('events', [last.eventId]));
   }
+
+  async lane(laneId: LaneId): Promise<LaneRecord | null> {
+    const [row] = await runQuery(this.#database, selectLanes(this.#build, { laneId, limit: 1 }));
+    return row === undefined ? null : laneOf(row);
+  }
+
+  async event(eventId: EventId): Promise<EventRecord | null> {
+    const [row] = await runQuery(this.#database, selectEvents(this.#build, { eventId, limit: 1 }));
+    return row === undefined ? null : eventOf(row);
+  }
 }
 
 function lanePlaceOf(cursor: string) {

@@ -1,3 +1,4 @@
+import { sessionSelector } from '@turnkeeper/protocol';
 import { InvalidArgumentError } from 'commander';
 
 /** Reads a whole number within bounds, for `.option(flag, help, wholeNumber(1, 100))`. */
@@ -11,5 +12,5 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
 
 /** How a conversation that is named by its key or `ses_…` stands in a path. */
 export function sessionInPath(session: string): string {
-  return /^ses_[0-9a-z]{26}$/.test(session) ? session : `~${Buffer.from(session).toString('base64url')}`;
+  return /^ses_[0-9a-z]{26}$/.test(session) ? session : sessionSelector(session);
 }

@@ -24,7 +24,6 @@ export function registerEvents(program: Command): void {
       { title: 'age', of: (event) => ago(event.acceptedAt, nowMs), right: true },
     ],
     getBy: 'event',
-    isNamed: ({ eventId, runId }, name) => name === eventId || name === runId,
     filters: [
       { flag: '--tenant <name>', param: 'tenant', help: 'of this tenant' },
       { flag: '--status <status>', param: 'status', help: 'queued, running, ok, error, …' },

@@ -1,6 +1,7 @@
 import { systemClock } from '@turnkeeper/platform/clock';
 import { type Lane, LaneSchema } from '@turnkeeper/protocol';
 import type { Command } from 'commander';
+import { z } from 'zod';
 import { ago, shorten } from '../show.ts';
 import { registerNoun } from './nouns.ts';
 
@@ -23,7 +24,8 @@ export function registerLanes(program: Command): void {
       { title: 'last', of: (lane) => ago(lane.lastActivityAt, nowMs), right: true },
     ],
     getBy: 'lane',
-    isNamed: ({ laneId, sessionKey }, name) => name === laneId || name === sessionKey,
+    isNamed: ({ sessionKey }, name) => name === sessionKey,
+    isId: (name) => z.guid().safeParse(name).success,
     filters: [
       { flag: '--tenant <name>', param: 'tenant', help: 'of this tenant' },
       { flag: '--state <state>', param: 'state', help: 'running, queued, resuming, suspended or paused' },

@@ -76,6 +76,22 @@ it('a name that means several rows shows them all, across pages', async () => {
   expect(asked).toHaveLength(3);
 });
 
+it.each([
+  ['what is an id is asked for', '7', null],
+  ['another name is looked for in the list', 'a', '200'],
+])('%s', async (_, name, limit) => {
+  const lanes = (program: Command) =>
+    registerNoun(program, {
+      ...{ noun: 'lanes', description: '', door: 'tenant', path: '/lanes', getBy: 'lane', columns: [] },
+      row: z.object({ key: z.string() }),
+      isNamed: ({ key }, asked) => key === asked,
+      isId: (asked) => asked === '7',
+    });
+  answer = () => ({ data: [{ key: 'a' }], nextCursor: null });
+  await run(lanes, 'lanes', 'get', name, '--output', 'json');
+  expect(asked.map((query) => query.get('limit'))).toEqual([limit]);
+});
+
 it('a conversation is named as in paths, so that a key that looks like an id is one', async () => {
   answer = () => ({ data: [], nextCursor: null });
   await run(registerDeliveries, 'deliveries', 'list', '--session', '~a key');

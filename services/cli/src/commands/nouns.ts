@@ -21,6 +21,8 @@ export interface Noun<Row> {
   readonly getBy: string;
   /** Where the server has no door for one of them, `get` looks through the list. */
   readonly isNamed?: (row: Row, name: string) => boolean;
+  /** What is an id, for which the server has a door though it has none for other names. */
+  readonly isId?: (name: string) => boolean;
   /** A name may mean several rows, which stand together in the list: `get` shows them all, as a list. */
   readonly namesMany?: boolean;
   /** How a name stands in a path; encoded as it is unless said otherwise. */
@@ -140,7 +142,9 @@ async function printThing<Row>(noun: Noun<Row>, name: string, flags: Flags): Pro
     return;
   }
   const found =
-    noun.isNamed === undefined ? await readThing(noun, name, flags) : (await findThings(noun, name, flags))[0];
+    noun.isNamed === undefined || noun.isId?.(name) === true
+      ? await readThing(noun, name, flags)
+      : (await findThings(noun, name, flags))[0];
   printAnswer(found, flags.output);
 }
 

@@ -20,6 +20,7 @@ import {
   SessionKeySchema,
   SessionListQuerySchema,
   SessionQuerySchema,
+  sessionSelector,
 } from '@turnkeeper/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Targets } from '../intake/targets.ts';
@@ -130,7 +131,7 @@ export async function filteredSession(
       fields: [{ pointer: '/sessionKey', code: 'multiple_selectors' }],
     });
   }
-  const selector = session ?? `~${Buffer.from(sessionKey ?? '').toString('base64url')}`;
+  const selector = session ?? sessionSelector(sessionKey ?? '');
   return namedSession(tenantId, { selector, agentId }, sessions);
 }
 

@@ -1,9 +1,12 @@
 import {
   type BootId,
+  type EventId,
   type EventRecord,
   formatId,
+  type LaneId,
   type LaneRecord,
   type PartitionRecord,
+  parseId,
   type WorkerRecord,
 } from '@turnkeeper/core';
 import {
@@ -11,6 +14,7 @@ import {
   type Lane,
   LaneListQuerySchema,
   LIST_LIMIT_DEFAULT,
+  NoQuerySchema,
   type OperatorEvent,
   type Partition,
   PartitionListQuerySchema,
@@ -18,11 +22,12 @@ import {
   WorkerListQuerySchema,
 } from '@turnkeeper/protocol';
 import type { FastifyInstance } from 'fastify';
-import { pageAnswer } from '../pages.ts';
+import { z } from 'zod';
+import { found, pageAnswer } from '../pages.ts';
 import { parseQuery } from '../requests.ts';
 import { type AdminParts, tenantIdOf } from './admin-parts.ts';
 
-/** `/admin/v1/{workers,partitions,lanes,events}`: the cluster as its rows say it is. */
+/** `/admin/v1/{workers,partitions,lanes,events}`: the cluster as its rows say it is; one lane or event by its id. */
 export function registerCluster(app: FastifyInstance, parts: AdminParts): void {
   const { cluster } = parts;
   app.get('/admin/v1/workers', async (request) => {
@@ -44,6 +49,22 @@ export function registerCluster(app: FastifyInstance, parts: AdminParts): void {
     const tenantId = await tenantIdOf(tenant, parts);
     return pageAnswer(await cluster.events({ limit, tenantId, ...filter }), eventAnswer);
   });
+  app.get<ById>('/admin/v1/lanes/:id', async (request) => {
+    parseQuery(NoQuerySchema, request.query);
+    const laneId = z.guid().safeParse(request.params.id).data as LaneId | undefined;
+    return laneAnswer(found(laneId === undefined ? null : await cluster.lane(laneId), 'not_found', 'lane'));
+  });
+  app.get<ById>('/admin/v1/events/:id', async (request) => {
+    parseQuery(NoQuerySchema, request.query);
+    // `evt_X` and `run_X` are one event
+    const { id } = request.params;
+    const eventId = parseId<EventId>(id, 'evt') ?? parseId<EventId>(id, 'run');
+    return eventAnswer(found(eventId && (await cluster.event(eventId)), 'not_found', 'event'));
+  });
+}
+
+interface ById {
+  Params: { id: string };
 }
 
 function workerAnswer(row: WorkerRecord): Worker {
