@@ -30,9 +30,9 @@ export function startServices(): Promise<LocalServices> {
 }
 
 /** On services of its own, which end with it, or on those given. */
-export async function openGround(given?: LocalServices): Promise<Ground> {
+export async function openGround(given?: LocalServices, env: Readonly<Record<string, string>> = {}): Promise<Ground> {
   const services = given ?? (await startServices());
-  const cluster = await startCluster({ urls: services.urls, env: { TURNKEEPER_LOG_LEVEL: 'warn' } });
+  const cluster = await startCluster({ urls: services.urls, env: { TURNKEEPER_LOG_LEVEL: 'warn', ...env } });
   const client = new pg.Client({ connectionString: cluster.postgresUrl });
   const engine = new pg.Client({ connectionString: cluster.postgresUrl, options: '-c role=tk_engine' });
   await Promise.all([client.connect(), engine.connect()]);

@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- [--smoke | --quick] [--only throughput|control|streams|peers] [--beside NAME,…] [--json FILE]`: messages a
+ * `npm run bench -- [--smoke | --quick] [--only throughput|control|streams|weight|peers] [--beside NAME,…] [--json FILE]`: messages a
  * second, end to end, through HTTP and for the queue layer alone, the two in turn within one run, medians with the least and
  * the most of each; how soon a command to a conversation takes effect when it is given to another node; what many open
- * sockets cost and wait; and all of it beside other queues with an order per key (`--beside` names some of them).
+ * sockets cost and wait; what many turns in flight, lanes and tenants weigh; and all of it beside other queues with an order per key (`--beside` names some of them).
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -10,7 +10,9 @@ import { parseArgs } from 'node:util';
 import { type ControlFigures, measureControl } from './control-load.ts';
 import { type Figures, type Ground, openGround } from './ground.ts';
 import { httpLoad } from './http-load.ts';
+import { measureInFlight } from './in-flight.ts';
 import { openLayerLoad } from './layer-load.ts';
+import { measureManyLanes, measureManyTenants } from './many-lanes.ts';
 import { installPeers } from './peers/install.ts';
 import { CONTENDERS, runMatrix } from './peers/matrix.ts';
 import { ratiosOf, tablesOf } from './peers/report.ts';
@@ -44,7 +46,12 @@ const controls = flags.smoke === true ? 20 : flags.quick === true ? 100 : 500;
 
 const streamLoad = flags.smoke === true ? { sockets: 100, turns: 40 } : { sockets: 5_000, turns: rounds * 400 };
 
-const PART_OF = { throughput, control, streams, peers };
+const weights =
+  flags.smoke === true
+    ? { turns: 500, seconds: 2, lanes: 10_000, tenants: 100 }
+    : { turns: 20_000, seconds: 20, lanes: 1_000_000, tenants: 10_000 };
+
+const PART_OF = { throughput, control, streams, weight, peers };
 if (flags.only !== '' && !(flags.only in PART_OF)) throw new Error(`--only knows ${Object.keys(PART_OF).join(', ')}`);
 const parts: Record<string, unknown> = {};
 for (const [name, measure] of Object.entries(PART_OF)) {
@@ -87,6 +94,16 @@ async function streams(): Promise<readonly StreamFigures[]> {
   ];
   process.stdout.write(`${[...head, ...lines].join('\n')}\n`);
   return figures;
+}
+
+async function weight() {
+  const inFlight = await measureInFlight(weights.turns, weights.seconds);
+  process.stdout.write(`${JSON.stringify({ inFlight })}\n`);
+  const manyTenants = await measureManyTenants(weights.tenants);
+  process.stdout.write(`${JSON.stringify({ manyTenants })}\n`);
+  const manyLanes = await measureManyLanes(weights.lanes, rounds);
+  process.stdout.write(`${JSON.stringify({ manyLanes })}\n`);
+  return { inFlight, manyTenants, manyLanes };
 }
 
 async function peers() {

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startLocalServices } from '@turnkeeper/platform/local-services';
 import { type Cluster, startCluster } from '@turnkeeper/test-harness';
+import { residentMegabytes } from './memory.ts';
 import { percentile } from './percentile.ts';
 import { RoomSocket, type RoomTimes } from './room-socket.ts';
 import { startStampingModel } from './stamping-model.ts';
@@ -120,10 +120,8 @@ function noTimes(): RoomTimes {
 }
 
 async function summaryOf(cluster: Cluster, { accepted, firstToken, laterTokens }: RoomTimes) {
-  const status = await readFile(`/proc/${cluster.ingress[0]?.pid}/status`, 'utf8');
-  const kilobytes = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]);
   return {
-    ingressMegabytes: Math.round(kilobytes / 1024),
+    ingressMegabytes: await residentMegabytes(cluster.ingress[0]?.pid ?? 0),
     accepted: percentiles(accepted),
     firstToken: percentiles(firstToken),
     laterTokens: percentiles(laterTokens),
