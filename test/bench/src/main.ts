@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- [--smoke | --quick] [--only throughput|control|streams|weight|peers] [--beside NAME,…] [--json FILE]`: messages a
+ * `npm run bench -- [--smoke | --quick] [--only throughput|control|streams|in-flight|tenants|lanes|peers] [--beside NAME,…] [--json FILE]`: messages a
  * second, end to end, through HTTP and for the queue layer alone, the two in turn within one run, medians with the least and
  * the most of each; how soon a command to a conversation takes effect when it is given to another node; what many open
  * sockets cost and wait; what many turns in flight, lanes and tenants weigh; and all of it beside other queues with an order per key (`--beside` names some of them).
@@ -51,7 +51,13 @@ const weights =
     ? { turns: 500, seconds: 2, lanes: 10_000, tenants: 100 }
     : { turns: 20_000, seconds: 20, lanes: 1_000_000, tenants: 10_000 };
 
-const PART_OF = { throughput, control, streams, weight, peers };
+const PART_OF = {
+  ...{ throughput, control, streams },
+  'in-flight': () => told(measureInFlight(weights.turns, weights.seconds)),
+  tenants: () => told(measureManyTenants(weights.tenants)),
+  lanes: () => told(measureManyLanes(weights.lanes, rounds)),
+  peers,
+};
 if (flags.only !== '' && !(flags.only in PART_OF)) throw new Error(`--only knows ${Object.keys(PART_OF).join(', ')}`);
 const parts: Record<string, unknown> = {};
 for (const [name, measure] of Object.entries(PART_OF)) {
@@ -96,14 +102,11 @@ async function streams(): Promise<readonly StreamFigures[]> {
   return figures;
 }
 
-async function weight() {
-  const inFlight = await measureInFlight(weights.turns, weights.seconds);
-  process.stdout.write(`${JSON.stringify({ inFlight })}\n`);
-  const manyTenants = await measureManyTenants(weights.tenants);
-  process.stdout.write(`${JSON.stringify({ manyTenants })}\n`);
-  const manyLanes = await measureManyLanes(weights.lanes, rounds);
-  process.stdout.write(`${JSON.stringify({ manyLanes })}\n`);
-  return { inFlight, manyTenants, manyLanes };
+/** One figure after the other, as JSON: they are not tables. */
+async function told<T>(measuring: Promise<T>): Promise<T> {
+  const figures = await measuring;
+  process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
+  return figures;
 }
 
 async function peers() {

@@ -15,7 +15,7 @@ export interface ManyLanesFigures {
   readonly idleLanes: number;
   readonly oldMessages: number;
   readonly fillSeconds: number;
-  readonly databaseMegabytes: number;
+  readonly database: Database;
   readonly empty: readonly Figures[];
   readonly filled: readonly Figures[];
   /** Keys in Redis once all lanes of the load were idle. */
@@ -40,21 +40,31 @@ export async function measureManyLanes(idleLanes: number, rounds: number): Promi
     await ground.measure(2_000, () => layer.send(200, 2_000));
     const empty = await run();
     const startMs = performance.now();
-    const databaseMegabytes = await fill(ground, idleLanes);
+    const database = await fill(ground, idleLanes);
     const fillSeconds = Math.round((performance.now() - startMs) / 1000);
     const filled = await run();
     // locks of lanes that became idle end by themselves
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     const after = await redis.dbsize();
     const oldMessages = idleLanes * 5;
-    return { idleLanes, oldMessages, fillSeconds, databaseMegabytes, empty, filled, redisKeys: { before, after } };
+    return { idleLanes, oldMessages, fillSeconds, database, empty, filled, redisKeys: { before, after } };
   } finally {
     redis.disconnect();
     await services.stop();
   }
 }
 
-async function fill(ground: Ground, lanes: number): Promise<number> {
+/** What the rows cost on disk, indexes included, and how many connections each service holds. */
+interface Database {
+  readonly megabytes: number;
+  /** Of a conversation and its session. */
+  readonly bytesPerLane: number;
+  /** Of a message that came in, its turn, and two thirds of an answer. */
+  readonly bytesPerMessage: number;
+  readonly connections: Readonly<Record<string, number>>;
+}
+
+async function fill(ground: Ground, lanes: number): Promise<Database> {
   const client = new pg.Client({ connectionString: ground.cluster.postgresUrl });
   await client.connect();
   try {
@@ -65,13 +75,30 @@ async function fill(ground: Ground, lanes: number): Promise<number> {
     }
     await client.query('vacuum (analyze)');
     await client.query('checkpoint');
-    const { rows } = await client.query<{ mb: number }>(
-      'select (pg_database_size(current_database()) / 1048576)::int as mb',
-    );
-    return rows[0]?.mb ?? 0;
+    return await weigh(client, lanes);
   } finally {
     await client.end();
   }
+}
+
+async function weigh(client: pg.Client, lanes: number): Promise<Database> {
+  const { rows } = await client.query<{ total: number; of_lanes: number; of_messages: number }>(
+    `select pg_database_size(current_database())::float8 as total,
+            (pg_total_relation_size('tk.lanes') + pg_total_relation_size('tk.sessions'))::float8 as of_lanes,
+            (pg_total_relation_size('tk.events') + pg_total_relation_size('tk.turns')
+             + pg_total_relation_size('tk.messages'))::float8 as of_messages`,
+  );
+  const held = await client.query<{ name: string; count: number }>(
+    `select application_name as name, count(*)::int as count from pg_stat_activity
+      where datname = current_database() and application_name like 'turnkeeper%' group by 1 order by 1`,
+  );
+  const [sizes] = rows;
+  return {
+    megabytes: Math.round((sizes?.total ?? 0) / 2 ** 20),
+    bytesPerLane: Math.round((sizes?.of_lanes ?? 0) / lanes),
+    bytesPerMessage: Math.round((sizes?.of_messages ?? 0) / (lanes * 3)),
+    connections: Object.fromEntries(held.rows.map(({ name, count }) => [name, count])),
+  };
 }
 
 /** Five messages a lane: three came in, two went out. Ids grow as those of the product do, so that indexes fill alike. */

@@ -7,6 +7,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   accounts: async () => (await import('./accounts.ts')).registerAccounts,
   agents: async () => (await import('./agents.ts')).registerAgents,
   apply: async () => (await import('./apply.ts')).registerApply,
+  capacity: async () => (await import('./capacity.ts')).registerCapacity,
   chat: async () => (await import('./chat.ts')).registerChat,
   deliveries: async () => (await import('./deliveries.ts')).registerDeliveries,
   doctor: async () => (await import('./doctor.ts')).registerDoctor,
