@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import { MEASURED } from './costs.ts';
 import { type Costs, type Demand, planCapacity } from './plan.ts';
 
 const COSTS: Costs = {
@@ -37,4 +39,12 @@ test('slow agents need workers for their slots, fast ones for their processor ti
 test('nothing at all still has two of each', () => {
   const plan = planCapacity({ ...DEMAND, tenants: 1, messagesPerTenantDay: 0 }, COSTS);
   expect([plan.ingress, plan.workers, plan.coordinators, plan.partitions]).toEqual([2, 2, 2, 16]);
+});
+
+test('the costs are those that docs/scaling.md tells', async () => {
+  const page = await readFile(new URL('../../../../docs/scaling.md', import.meta.url), 'utf8');
+  const { cpuMicros, bytesPerMessage, bytesPerLane, connections } = MEASURED;
+  for (const micros of Object.values(cpuMicros)) expect(page).toContain(`| ${micros} µs |`);
+  for (const bytes of [bytesPerMessage, bytesPerLane]) expect(page).toContain(`| ${bytes.toLocaleString('en-US')} |`);
+  for (const count of Object.values(connections)) expect(page).toMatch(new RegExp(`\\| ${count}[:| ]`));
 });
