@@ -78,6 +78,8 @@ export interface InboundEvent {
   readonly attachments: readonly unknown[];
   readonly isCommand: boolean;
   readonly mentionsBot: boolean;
+  /** The sender is a bot itself; absent: a person, as far as is known. */
+  readonly isBot?: true;
 }
 
 export interface InboundDelivery {

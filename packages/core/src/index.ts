@@ -23,6 +23,7 @@ export {
   completeKeyPolicy,
   completeLimits,
   hasResets,
+  loopsOf,
   runtimeOf,
   type StoredAccount,
   type StoredAgent,
@@ -164,6 +165,7 @@ export type {
 } from './ports/delivery.ts';
 export type {
   AnswerResult,
+  AskingCall,
   AskRequest,
   AskResult,
   InputReads,
@@ -263,7 +265,13 @@ export type {
 } from './ports/streams.ts';
 export type { TicketUses } from './ports/tickets.ts';
 export { noTracer, type Span, type Traceparent, type Tracer, traced } from './ports/tracing.ts';
-export type { TranscriptEntry, TranscriptRequest, TranscriptStore } from './ports/transcripts.ts';
+export type {
+  EarlierEvent,
+  EarlierEvents,
+  TranscriptEntry,
+  TranscriptRequest,
+  TranscriptStore,
+} from './ports/transcripts.ts';
 export type { UsageCounting, UsageFilter, UsageReads, UsageRecord } from './ports/usage.ts';
 export { DatabaseHealth } from './recovery/database-health.ts';
 export { handOverReason, isWedged } from './recovery/drain.ts';
@@ -292,6 +300,7 @@ export { combineWakeUps } from './session/combine-wake-ups.ts';
 export { TurnKeeper } from './session/keep-turns.ts';
 export { LaneBatches } from './session/lane-batches.ts';
 export { Lease } from './session/lease.ts';
+export { HOPS_HEADER, hopsIn, LOOP_DEFAULTS } from './session/loop-budget.ts';
 export { PartitionPlanner } from './session/partition-plan.ts';
 export { routeSession } from './session/route-session.ts';
 export { type RunAgentOptions, runAgent } from './session/run-agent.ts';
@@ -299,6 +308,7 @@ export { LaneRunner } from './session/run-lane.ts';
 export type { LaneOwnership } from './session/run-lane-options.ts';
 export { Scheduler } from './session/scheduler.ts';
 export { TenantCaps } from './session/tenant-caps.ts';
+export { isToolLoop, type ToolStep } from './session/tool-loop.ts';
 export { type RunningAgentTurn, type TurnEnd, Turns } from './session/turn.ts';
 export { TurnStream } from './session/turn-stream.ts';
 export {

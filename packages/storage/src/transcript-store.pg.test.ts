@@ -1,4 +1,12 @@
-import type { BootId, ClaimedTurn, MessageId, SessionId, TenantId, TranscriptRequest } from '@turnkeeper/core';
+import type {
+  AcceptItem,
+  BootId,
+  ClaimedTurn,
+  MessageId,
+  SessionId,
+  TenantId,
+  TranscriptRequest,
+} from '@turnkeeper/core';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { freshId, openStage, type Stage, type StageLane } from './testing/stage.ts';
 import { PostgresTranscriptStore } from './transcript-store.ts';
@@ -47,6 +55,39 @@ test('a turn finds what its session held before it, in the order of the turns, a
   expect(await said(turn)).toEqual(whole);
   expect(await said(turn, 2)).toEqual(whole.slice(-2));
   expect(await said(stepped)).toEqual(whole.slice(0, 2));
+});
+
+test('of what came before in a lane one is told who wrote it, and whether it was answered', async () => {
+  const lane = stage.lane(acme, 'bots');
+  const source = { platform: 'api', chatType: 'dm' };
+  const said = async (body: Partial<AcceptItem['body']>, over: Partial<AcceptItem>, status: 'ok' | 'error') => {
+    await stage.send(lane, 'x', { body: { text: 'x', source, ...body }, ...over });
+    await stage.commit(worker, await stage.claim(worker, lane), status === 'ok' ? {} : { status, reply: null });
+  };
+  await said({}, {}, 'ok');
+  await said({ source: { ...source, isBot: true } }, {}, 'ok');
+  await said({ hops: 2 }, {}, 'error');
+  await said({}, { kind: 'wake' }, 'ok');
+  await stage.send(lane, 'last');
+  const turn = await stage.claim(worker, lane);
+  const ord = turn.events[0]?.ord ?? '';
+  const look = { withinMs: 60_000, limit: 10 };
+  const bot = { byPerson: false, answered: true };
+  const none = { byPerson: false, answered: false };
+  expect(await transcripts.before(lane, ord, look)).toEqual([none, none, bot, { byPerson: true, answered: true }]);
+  expect(await transcripts.before(lane, ord, { ...look, limit: 1 })).toEqual([none]);
+  await stage.rows("update tk.events set accepted_at = now() - interval '1 hour' where lane_id = $1", [lane.laneId]);
+  expect(await transcripts.before(lane, ord, look)).toEqual([]);
+});
+
+test('a reply with a code is a notice of the system', async () => {
+  const lane = stage.lane(acme, 'silence');
+  await stage.send(lane, 'hello');
+  const reply = { code: 'no_reply', text: 'nothing' };
+  await stage.commit(worker, await stage.claim(worker, lane), { status: 'no_reply', reply });
+  expect(await stage.rows('select role, dstate from tk.messages where lane_id = $1', [lane.laneId])).toEqual([
+    { role: 'notice', dstate: 2 },
+  ]);
 });
 
 test('what was cancelled or handed back is not part of it; what was handed back comes with the turn that ends it', async () => {

@@ -1,11 +1,19 @@
-import type { TranscriptEntry, TranscriptRequest, TranscriptStore } from '@turnkeeper/core';
+import type {
+  EarlierEvent,
+  EarlierEvents,
+  LaneRef,
+  TranscriptEntry,
+  TranscriptRequest,
+  TranscriptStore,
+} from '@turnkeeper/core';
 import { call, columns, tenantsOf } from './columns.ts';
 import type { Database } from './database.ts';
 
 const TRANSCRIPT = call('transcript', 7);
+const EARLIER_EVENTS = call('earlier_events', 7);
 
 /** What sessions hold, in Postgres as tk_engine. */
-export class PostgresTranscriptStore implements TranscriptStore {
+export class PostgresTranscriptStore implements TranscriptStore, EarlierEvents {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -28,5 +36,16 @@ export class PostgresTranscriptStore implements TranscriptStore {
     const found: TranscriptEntry[][] = items.map(() => []);
     for (const { i, seq, role, body } of rows) found[i - 1]?.push({ seq, role, body });
     return found;
+  }
+
+  async before(
+    { tenantId, slot, laneId }: LaneRef,
+    ord: string,
+    { withinMs, limit }: { readonly withinMs: number; readonly limit: number },
+  ): Promise<EarlierEvent[]> {
+    const values = [tenantsOf([tenantId]), slot, tenantId, laneId, ord, withinMs, limit];
+    type Row = { readonly by_person: boolean; readonly answered: boolean };
+    const rows = await this.#database.query<Row>(EARLIER_EVENTS, values);
+    return rows.map((row) => ({ byPerson: row.by_person, answered: row.answered }));
   }
 }

@@ -15,7 +15,7 @@ export interface LaneParts {
   readonly config: SessionWorkerConfig;
   readonly lanes: core.LaneStore;
   readonly deliveries: core.DeliveryStore;
-  readonly transcripts: core.TranscriptStore;
+  readonly transcripts: core.TranscriptStore & core.EarlierEvents;
   readonly inputs: core.InputStore;
   readonly attachments: core.AttachmentRecords & core.AttachmentBytes;
   readonly agents: core.AgentConfigs;
@@ -53,7 +53,7 @@ export function buildLanes(parts: LaneParts) {
   const traces = new TurnTraces(parts.tracer, clock);
   const deliverer = buildDeliverer(parts);
   const onAsked = ({ lane }: core.ClaimedTurn) => deliverer.due(lane);
-  const turns = buildTurns({ ...parts, traces, stream, transcripts, onAsked });
+  const turns = buildTurns({ ...parts, earlier: parts.transcripts, traces, stream, transcripts, onAsked });
   const ownership: core.LaneOwnership = {
     partitionOf: (slot) => membership().partitionOf(slot),
     mayClaim: (partition) => membership().mayClaim(partition),
@@ -78,6 +78,7 @@ export function buildLanes(parts: LaneParts) {
 }
 
 interface TurnParts extends Omit<LaneParts, 'transcripts'> {
+  readonly earlier: core.EarlierEvents;
   readonly traces: TurnTraces;
   readonly stream: core.TurnStream;
   readonly transcripts: TranscriptCache;
@@ -90,7 +91,7 @@ function buildTurns(parts: TurnParts): core.Turns {
   const { historyMax, turnMsMax, inactiveMsMax } = parts.config;
   const runtimes = traces.runtimes(agentRuntimes({ egress, attachments, clock, metrics, historyMax, turnMsMax }));
   const options: core.RunAgentOptions = {
-    ...{ agents, runtimes, inputs: parts.inputs, stream, clock, ids, log },
+    ...{ agents, runtimes, earlier: parts.earlier, inputs: parts.inputs, stream, clock, ids, log },
     ...{ metrics: counts.agents, onAsked: parts.onAsked },
     transcriptBefore: (turn) => transcripts.before(turn),
     onFirstText: (ms) => counts.firstTextSeconds.observe(ms / 1000),

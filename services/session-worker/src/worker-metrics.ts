@@ -17,6 +17,7 @@ export function workerMetrics(metrics: Metrics) {
       staleFences,
       eventsSettled: metrics.counter('events_settled_total'),
       turnsTotal: metrics.counter('turns_total'),
+      loopStops: metrics.counter('loop_stops_total'),
       commitsRefused: metrics.counter('commits_refused_total'),
       turnStartSeconds: metrics.histogram('turn_start_delay_seconds'),
       turnSeconds: metrics.histogram('turn_duration_seconds'),

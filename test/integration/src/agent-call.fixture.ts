@@ -1,4 +1,14 @@
-import type { AgentConfig, AgentId, ClaimedTurn, EventId, LaneId, SessionId, TenantId, TurnId } from '@turnkeeper/core';
+import {
+  type AgentConfig,
+  type AgentId,
+  type ClaimedTurn,
+  type EventId,
+  type LaneId,
+  LOOP_DEFAULTS,
+  type SessionId,
+  type TenantId,
+  type TurnId,
+} from '@turnkeeper/core';
 import { systemIds } from '@turnkeeper/platform/process';
 
 export const API_KEY = 'sk-canary-key';
@@ -57,6 +67,7 @@ export function configOf(url: string, over: Partial<AgentConfig> = {}): AgentCon
     turnMsMax: null,
     inactiveMsMax: null,
     freshnessMs: 3_600_000,
+    loops: LOOP_DEFAULTS,
     runtime: { kind: 'openai', baseUrl: `${url}/v1`, model: 'm', tools: [], images: false },
     secret: (name) => Promise.resolve(name === 'apiKey' ? API_KEY : null),
     ...over,

@@ -17,6 +17,7 @@ beforeAll(async () => {
       { name: 'slow', runtime: 'echo', echo: { delayMs: 60_000 } },
       { name: 'flaky', runtime: 'echo', echo: { fail: 1 } },
       { name: 'broken', runtime: 'echo', echo: { fail: 100 } },
+      { name: 'chatty', runtime: 'echo', loops: { botTurnsMax: 2, hopsMax: 3 } },
     ],
     accounts: [
       { name: 'hook', agent: 'main', channel: 'webhook', options: hook(`${platform.url}/in`), secrets },
@@ -24,6 +25,13 @@ beforeAll(async () => {
         ...{ name: 'held', agent: 'main', channel: 'webhook', secrets },
         options: { ...hook(`${platform.url}/in`), onUnknown: 'hold' },
       },
+      ...['ping', 'pong'].map((name) => ({
+        name,
+        agent: 'chatty',
+        channel: 'webhook',
+        options: hook(undefined),
+        secrets,
+      })),
       { name: 'mute', agent: 'main', channel: 'webhook', options: hook(undefined), secrets },
     ],
   });
@@ -81,6 +89,17 @@ describe('a message', () => {
     expect(await runOf(wake, 30)).toMatchObject({ status: 'no_reply' });
     const asked = await send({ sessionKey: newKey(), text });
     expect(await runOf(asked, 30)).toMatchObject({ status: 'ok', reply: { text } });
+  });
+
+  test('of a person that is answered with nothing but a silence marker gets a notice instead', async () => {
+    const sessionKey = newKey();
+    const runId = await send({ sessionKey, text: 'NO_REPLY', accountId: 'hook' });
+    expect(await runOf(runId, 30)).toMatchObject({ status: 'no_reply' });
+    const sent = () => platform.sends.filter(({ body }) => body.sessionKey === sessionKey);
+    await until('the notice', () => sent().length === 1, 30_000);
+    expect(sent()[0]?.body.text).toContain('nothing to say');
+    const { json } = await cluster.api(`/v1/sessions/${sessionKey}/history`, { key });
+    expect(json.data.map(({ role }: { role: string }) => role)).toEqual(['user', 'notice']);
   });
 });
 
@@ -176,6 +195,41 @@ describe('a conversation', () => {
   test('owes nothing through an account that has no reply address', async () => {
     const runId = await send({ sessionKey: newKey(), text: 'hello', accountId: 'mute' });
     expect(await runOf(runId, 30)).toMatchObject({ status: 'ok', reply: { text: 'hello' } });
+  });
+});
+
+describe('a loop without a person', () => {
+  const settled = async (body: object) => {
+    const { status, error } = await runOf(await send({ agentId: 'chatty', ...body }), 30);
+    return error?.code ?? status;
+  };
+
+  test('of a bot is stopped after its budget, and goes on when a person has spoken', async () => {
+    const source = { platform: 'api', chatType: 'group', chatId: newKey() };
+    const bot = { source: { ...source, isBot: true }, text: 'hello' };
+    const outcomes = [];
+    for (const body of [bot, bot, bot, bot, { source, text: 'stop it' }, bot]) outcomes.push(await settled(body));
+    expect(outcomes).toEqual(['ok', 'ok', 'bot_loop', 'bot_loop', 'ok', 'ok']);
+  });
+
+  test('of two agents that answer each other ends by the hops that their messages carry', async () => {
+    for (const [name, other] of [
+      ['ping', 'pong'],
+      ['pong', 'ping'],
+    ]) {
+      const options = hook(`${cluster.ingress[0]?.url}/hooks/acme.${other}`);
+      const answer = await cluster.api(`/v1/accounts/${name}`, { method: 'PATCH', key, body: { options } });
+      expect(answer.status).toBe(200);
+    }
+    await settled({ sessionKey: newKey(), text: 'hi', accountId: 'ping' });
+    const ends = async () => {
+      const { json } = await cluster.api('/v1/runs?agentId=chatty&limit=200', { key });
+      const runs: { sessionKey: string; status: string; error?: { code: string } }[] = json.data;
+      const hooked = runs.filter(({ sessionKey }) => sessionKey.includes('webhook'));
+      return hooked.map(({ status, error }) => error?.code ?? status);
+    };
+    await until('the last hop', async () => (await ends()).includes('hop_budget'), 30_000);
+    expect(await ends()).toEqual(['hop_budget', 'ok', 'ok', 'ok']);
   });
 });
 

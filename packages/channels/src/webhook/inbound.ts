@@ -102,6 +102,7 @@ function parse(account: InboundAccount, { rawBody, receivedAtMs, deliveryId }: V
       attachments: [],
       isCommand: false,
       mentionsBot: false,
+      ...(account.options.isBot === true && { isBot: true }),
     },
   };
   return { result: 'parsed', deliveries: [delivery] };

@@ -27,6 +27,8 @@ const common = {
    * until a person says what became of it.
    */
   onUnknown: z.enum(['resend', 'hold']).optional(),
+  /** What sends is a bot: it may talk to the agent without end, and so has a budget. */
+  isBot: z.boolean().optional(),
 };
 
 /** `verify` says how a sender proves itself. */

@@ -52,6 +52,13 @@ function failure(kind: string, facts: { mayHaveArrived: boolean; code?: 'egress_
 }
 
 describe('a reply', () => {
+  it('says how many answers led to it', async () => {
+    const hopsOf = async (body: OutboundDelivery['body']) =>
+      (await send({ status: 200 }, undefined, body)).request.headers['turnkeeper-hops'];
+    expect(await hopsOf({ text: 'x' })).toBe('1');
+    expect(await hopsOf({ text: 'x', hops: 7 })).toBe('7');
+  });
+
   it('names its files, and where they are fetched', async () => {
     const file = { kind: 'image', ref: 'att_1', name: 'pier.png', mime: 'image/png', size: 3 };
     const { request } = await send({ status: 200 }, undefined, { text: '', attachments: [file, 'of other times'] });

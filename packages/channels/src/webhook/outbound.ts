@@ -1,4 +1,4 @@
-import { AppError, formatId, type SendOutcome } from '@turnkeeper/core';
+import { AppError, formatId, HOPS_HEADER, type SendOutcome } from '@turnkeeper/core';
 import { z } from 'zod';
 import type { ChannelEgress, OutboundDelivery, SendContext, SendFailure } from '../channel.ts';
 import { signContent } from './standard-webhooks.ts';
@@ -31,6 +31,7 @@ async function send(
   const headers = {
     'content-type': 'application/json',
     'webhook-id': id,
+    [HOPS_HEADER]: String(delivery.body.hops ?? 1),
     'webhook-timestamp': timestamp,
     'webhook-signature': signContent(key, { id, timestamp, body }),
   };

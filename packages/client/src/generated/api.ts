@@ -914,6 +914,7 @@ export interface operations {
                         readonly chatName?: string | null;
                         readonly prospectiveThreadId?: string | null;
                         readonly scopeId?: string | null;
+                        readonly isBot?: boolean;
                     };
                     readonly sessionKey?: string;
                     readonly text: string;
@@ -2797,6 +2798,11 @@ export interface operations {
                         readonly resumesMax?: number;
                         readonly failuresMax?: number;
                     };
+                    readonly loops?: {
+                        readonly botTurnsMax?: number;
+                        readonly botWindowMs?: number;
+                        readonly hopsMax?: number;
+                    };
                     readonly reset?: {
                         /** @enum {string} */
                         readonly mode: "none" | "idle" | "daily" | "both";
@@ -3188,6 +3194,11 @@ export interface operations {
                         readonly freshnessMs?: number;
                         readonly resumesMax?: number;
                         readonly failuresMax?: number;
+                    } | null;
+                    readonly loops?: {
+                        readonly botTurnsMax?: number;
+                        readonly botWindowMs?: number;
+                        readonly hopsMax?: number;
                     } | null;
                     readonly reset?: {
                         /** @enum {string} */

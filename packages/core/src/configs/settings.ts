@@ -1,6 +1,7 @@
 /** What people configure, as it is stored: the objects of surface §6 with every default filled in, without secrets. */
 import type { AgentRuntimeConfig, AgentTool, KeyPolicyConfig, TenantLimits } from '../ports/configs.ts';
 import type { ResetSettings } from '../routing/reset-policy.ts';
+import { LOOP_DEFAULTS, type LoopLimits } from '../session/loop-budget.ts';
 
 type Optional<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
 
@@ -36,6 +37,13 @@ export interface ResumeSettings {
   readonly failuresMax?: number | undefined;
 }
 
+/** When loops without a person stop; what is left out is `LOOP_DEFAULTS`. */
+export interface LoopSettings {
+  readonly botTurnsMax?: number | undefined;
+  readonly botWindowMs?: number | undefined;
+  readonly hopsMax?: number | undefined;
+}
+
 /** An agent as people write it. Exactly the block that `runtime` names stands beside it. */
 export interface AgentSettings {
   readonly runtime: 'echo' | 'openai';
@@ -46,6 +54,7 @@ export interface AgentSettings {
   readonly busy?: { readonly mode?: 'queue' | undefined } | undefined;
   readonly limits?: TurnLimitSettings | undefined;
   readonly resume?: ResumeSettings | undefined;
+  readonly loops?: LoopSettings | undefined;
   readonly reset?: ResetSettings | undefined;
   readonly resetByType?: Readonly<Record<string, ResetSettings>> | undefined;
   readonly resetByChannel?: Readonly<Record<string, ResetSettings>> | undefined;
@@ -61,6 +70,7 @@ export interface StoredAgent {
   readonly busy: { readonly mode: 'queue' };
   readonly limits?: TurnLimitSettings;
   readonly resume?: ResumeSettings;
+  readonly loops?: LoopSettings;
   readonly reset?: ResetSettings;
   readonly resetByType?: Readonly<Record<string, ResetSettings>>;
   readonly resetByChannel?: Readonly<Record<string, ResetSettings>>;
@@ -76,7 +86,7 @@ export interface StoredAccount {
 /** Fills in what was left out. */
 export function completeAgent(settings: AgentSettings): StoredAgent {
   const { runtime, echo, openai, system, keyPolicy, busy, limits, resume } = settings;
-  const { reset, resetByType, resetByChannel } = settings;
+  const { loops, reset, resetByType, resetByChannel } = settings;
   return {
     runtime,
     ...(runtime === 'echo' && {
@@ -88,6 +98,7 @@ export function completeAgent(settings: AgentSettings): StoredAgent {
     busy: { mode: busy?.mode ?? 'queue' },
     ...(limits !== undefined && { limits }),
     ...(resume !== undefined && { resume }),
+    ...(loops !== undefined && { loops }),
     ...(reset !== undefined && { reset }),
     ...(resetByType !== undefined && { resetByType }),
     ...(resetByChannel !== undefined && { resetByChannel }),
@@ -126,6 +137,15 @@ export function completeKeyPolicy(settings: KeyPolicySettings): KeyPolicyConfig 
     mainKey: given.mainKey ?? 'main',
     identityLinks: given.identityLinks ?? {},
     scope: given.scope ?? 'per_user',
+  };
+}
+
+/** The budgets of a stored agent's loops. */
+export function loopsOf({ loops = {} }: StoredAgent): LoopLimits {
+  return {
+    botTurnsMax: loops.botTurnsMax ?? LOOP_DEFAULTS.botTurnsMax,
+    botWindowMs: loops.botWindowMs ?? LOOP_DEFAULTS.botWindowMs,
+    hopsMax: loops.hopsMax ?? LOOP_DEFAULTS.hopsMax,
   };
 }
 

@@ -150,7 +150,7 @@ export class ReplyDeliverer implements Replies {
         turnId: turn.fence.turnId,
         sessionKey: turn.sessionKey,
         agentId: turn.agentId,
-        role: 'assistant',
+        role: request.reply.code === undefined ? 'assistant' : 'notice',
         body: request.reply,
         startedAt: turn.startedAt,
         finishedAt: result.finishedAt,

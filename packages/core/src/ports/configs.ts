@@ -1,6 +1,7 @@
 import type { AccountId, AgentId, KeyRowId, TenantId } from '../ids.ts';
 
 import type { ResetSettings } from '../routing/reset-policy.ts';
+import type { LoopLimits } from '../session/loop-budget.ts';
 
 /** Which conversation a message belongs to, per agent (surface §6), every default filled in. */
 export interface KeyPolicyConfig {
@@ -73,6 +74,7 @@ export interface AgentConfig extends SealedValues {
   readonly inactiveMsMax: number | null;
   /** How old an interruption may be for the agent to be told of it, milliseconds; 0 = however old. */
   readonly freshnessMs: number;
+  readonly loops: LoopLimits;
   readonly runtime: AgentRuntimeConfig;
 }
 

@@ -18,7 +18,7 @@ export interface DueDelivery extends DeliveryRef {
   readonly sessionKey: string;
   readonly agentId: string;
   readonly role: string;
-  readonly body: { readonly text: string; readonly attachments?: readonly unknown[] };
+  readonly body: { readonly text: string; readonly attachments?: readonly unknown[]; readonly hops?: number };
   readonly startedAt: Date | null;
   readonly finishedAt: Date;
   readonly traceparent: string | null;

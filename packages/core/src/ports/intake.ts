@@ -13,6 +13,8 @@ export interface Source {
   readonly chatName?: string | null;
   readonly prospectiveThreadId?: string | null;
   readonly scopeId?: string | null;
+  /** Another bot wrote it, or something else that is no person. */
+  readonly isBot?: boolean;
 }
 
 /** `events.body`. */
@@ -26,6 +28,8 @@ export interface EventBody {
   readonly before?: readonly { readonly role: 'user' | 'assistant'; readonly text: string }[];
   /** What is behind a command that the text begins with: the agent is given this instead. */
   readonly rest?: string;
+  /** How many answers of agents led to it, one after the other; absent: none. */
+  readonly hops?: number;
   /** The platform's own id of the message. */
   readonly platformMessageId?: string;
 }

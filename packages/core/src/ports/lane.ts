@@ -109,6 +109,10 @@ export interface StepAppend {
 export interface ReplyBody {
   readonly text: string;
   readonly attachments?: readonly unknown[];
+  /** It is a notice of the system, not the agent's word. */
+  readonly code?: string;
+  /** How many answers of agents led to this one, itself included; absent: 1. Its receiver is told, so that loops end. */
+  readonly hops?: number;
 }
 
 export interface CommitRequest {

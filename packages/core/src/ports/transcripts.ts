@@ -16,6 +16,23 @@ export interface TranscriptRequest {
   readonly beforeSeq: string;
 }
 
+/** An event of a lane, as far as the budgets of loops ask. */
+export interface EarlierEvent {
+  /** Neither a bot, nor another session, nor the system wrote it. */
+  readonly byPerson: boolean;
+  /** Its turn said something. */
+  readonly answered: boolean;
+}
+
+export interface EarlierEvents {
+  /** What came in a lane before the event, newest first, at most `limit` and not older than `withinMs`. @throws StoreError */
+  before(
+    lane: LaneRef,
+    ord: string,
+    look: { readonly withinMs: number; readonly limit: number },
+  ): Promise<readonly EarlierEvent[]>;
+}
+
 export interface TranscriptStore {
   /**
    * For each session its newest entries, at most `limit`, oldest first; result i belongs to item i. Events that wait, or

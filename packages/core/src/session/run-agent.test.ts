@@ -2,18 +2,29 @@ import { describe, expect, it } from 'vitest';
 import { AppError, StoreError } from '../errors.ts';
 import type { AgentConfig } from '../ports/configs.ts';
 import type { AskResult } from '../ports/inputs.ts';
+import type { ClaimedTurn } from '../ports/lane.ts';
+import type { EarlierEvent } from '../ports/transcripts.ts';
 import { SeededIds, silentLogger, VirtualClock } from '../testing/index.ts';
 import type { AgentCall, AgentReply, AgentRuntime } from './agent.ts';
+import { LOOP_DEFAULTS } from './loop-budget.ts';
 import { runAgent } from './run-agent.ts';
 import { noHistogram, RecordedStream, turnOf } from './turn.fixture.ts';
 import { Turns } from './turn.ts';
 import { TurnStream } from './turn-stream.ts';
 
 const reply: AgentReply = { text: 'hi', usage: null };
-const config = { version: 3, runtime: { kind: 'echo', delayMs: 0, fail: 0, wordMs: 0 } } as AgentConfig;
+const config = {
+  version: 3,
+  loops: LOOP_DEFAULTS,
+  runtime: { kind: 'echo', delayMs: 0, fail: 0, wordMs: 0 },
+} as AgentConfig;
 
 /** Runs one turn with this runtime; `get` reads the agent's configuration. */
-function scene(run: AgentRuntime['run'], get: () => Promise<AgentConfig | null> = async () => config) {
+function scene(
+  run: AgentRuntime['run'],
+  get: () => Promise<AgentConfig | null> = async () => config,
+  { claimed = turnOf(1), earlier = [] }: { claimed?: ClaimedTurn; earlier?: readonly EarlierEvent[] } = {},
+) {
   const clock = new VirtualClock();
   const ids = new SeededIds();
   const live = new RecordedStream();
@@ -27,6 +38,7 @@ function scene(run: AgentRuntime['run'], get: () => Promise<AgentConfig | null> 
       ids,
       log: silentLogger,
       transcriptBefore: async () => [],
+      earlier: { before: async () => earlier },
       inputs: {
         ask: async ({ inputId }: { readonly inputId: string }) => {
           seen.push(`ask ${inputId}`);
@@ -49,7 +61,6 @@ function scene(run: AgentRuntime['run'], get: () => Promise<AgentConfig | null> 
     ...{ clock, ids, turnMsMax: 60_000, inactiveMsMax: 60_000 },
     answer: (turn) => runAgent(turn, options),
   });
-  const claimed = turnOf(1);
   turns.announce(claimed.fence.turnId);
   return { clock, live, firstTextMs, seen, asked, turns, claimed, ended: turns.run(claimed) };
 }
@@ -191,5 +202,49 @@ describe('a turn that asks a person', () => {
     asked.push({ result: 'stale' });
     expect((await ended).end).toEqual({ how: 'lost' });
     expect(seen.slice(1)).toEqual(['stale ask']);
+  });
+
+  describe('that no person takes part in', () => {
+    const answered = { byPerson: false, answered: true };
+    const spoken = { byPerson: true, answered: true };
+    const unanswered = { byPerson: false, answered: false };
+    const stopped = (code: string) => ({ how: 'failed', status: 'error', code });
+    const never = async () => Promise.reject(new Error('the agent is not asked'));
+    const saidBy = (over: { isBot?: true; hops?: number }): ClaimedTurn => {
+      const turn = turnOf(1);
+      const { isBot, hops } = over;
+      const source = { ...turn.source, ...(isBot && { isBot }) };
+      const events = turn.events.map((event) => ({
+        ...event,
+        body: { text: 'hello', source, ...(hops !== undefined && { hops }) },
+      }));
+      return { ...turn, events };
+    };
+
+    it('stops when a bot was answered too often with no person between', async () => {
+      const earlier = Array.from({ length: 40 }, (_, i) => (i % 2 ? answered : unanswered));
+      const bot = saidBy({ isBot: true });
+      expect((await scene(never, undefined, { claimed: bot, earlier }).ended).end).toEqual(stopped('bot_loop'));
+      const fewer = earlier.slice(2);
+      const end = (await scene(async () => reply, undefined, { claimed: bot, earlier: fewer }).ended).end;
+      expect(end).toMatchObject({ how: 'replied' });
+    });
+
+    it('goes on when a person has spoken, or is the one who speaks', async () => {
+      const loop = Array.from({ length: 50 }, () => answered);
+      const run = async () => reply;
+      const between = [answered, spoken, ...loop];
+      const bot = scene(run, undefined, { claimed: saidBy({ isBot: true }), earlier: between });
+      expect((await bot.ended).end).toMatchObject({ how: 'replied' });
+      expect((await scene(run, undefined, { earlier: loop }).ended).end).toMatchObject({ how: 'replied' });
+    });
+
+    it('stops when too many answers led to each other', async () => {
+      const { hopsMax } = LOOP_DEFAULTS;
+      const far = scene(never, undefined, { claimed: saidBy({ hops: hopsMax + 1 }) });
+      expect((await far.ended).end).toEqual(stopped('hop_budget'));
+      const near = scene(async () => reply, undefined, { claimed: saidBy({ hops: hopsMax }) });
+      expect((await near.ended).end).toMatchObject({ how: 'replied' });
+    });
   });
 });

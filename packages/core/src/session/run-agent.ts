@@ -5,8 +5,10 @@ import type { AgentConfig, AgentConfigs, AgentRuntimeConfig } from '../ports/con
 import type { AskResult, InputStore, Question } from '../ports/inputs.ts';
 import type { ClaimedTurn } from '../ports/lane.ts';
 import type { Counter, Histogram, Logger } from '../ports/runtime.ts';
-import type { TranscriptEntry } from '../ports/transcripts.ts';
+import type { EarlierEvents, TranscriptEntry } from '../ports/transcripts.ts';
+import { isSilent, UnlessSilent } from '../recovery/silence.ts';
 import type { AgentCall, AgentReply, AgentRuntime } from './agent.ts';
+import { isByMachine, loopOf } from './loop-budget.ts';
 import type { RunningAgentTurn, TurnEnd } from './turn.ts';
 import type { TurnStream } from './turn-stream.ts';
 
@@ -15,6 +17,7 @@ export interface RunAgentOptions {
   readonly runtimes: Readonly<Record<AgentRuntimeConfig['kind'], AgentRuntime>>;
   /** What a turn's session holds before it, at most what a model may be given. @throws StoreError */
   readonly transcriptBefore: (turn: ClaimedTurn) => Promise<readonly TranscriptEntry[]>;
+  readonly earlier: EarlierEvents;
   readonly inputs: Pick<InputStore, 'ask' | 'resolvedFor'>;
   readonly stream: TurnStream;
   readonly clock: Clock;
@@ -53,6 +56,8 @@ export async function runAgent(turn: RunningAgentTurn, options: RunAgentOptions)
     turn.agentVersion = config.version;
     turn.runtime = config.runtime.kind;
     turn.limits = config;
+    const loop = await loopOf(claimed, config.loops, options.earlier);
+    if (loop !== null) return stopped(loop, turn, options.log);
     turn.hasBegun = true;
     options.stream.started(claimed, config.version);
     const said = await tryAgent(turn, config, options);
@@ -70,26 +75,35 @@ async function tryAgent(turn: RunningAgentTurn, config: AgentConfig, options: Ru
   const startedMs = clock.monotonicMs();
   let hasShown = false;
   let hasText = false;
+  let words: UnlessSilent;
   const emit: AgentCall['emit'] = (text, kind) => {
     if (turn.signal.aborted) return;
     turn.active();
     if (text === '') return;
-    hasShown = true;
     if (kind !== 'reasoning' && !hasText) {
       hasText = true;
       options.onFirstText(clock.monotonicMs() - startedMs);
     }
-    if (kind === 'reasoning') options.stream.reasoning(turn.claimed, text);
-    else options.stream.text(turn.claimed, turn.messageId, text);
+    if (kind !== 'reasoning') return words.add(text);
+    hasShown = true;
+    options.stream.reasoning(turn.claimed, text);
+  };
+  const show = (text: string) => {
+    hasShown = true;
+    options.stream.text(turn.claimed, turn.messageId, text);
   };
   const history = () => transcriptBefore(turn.claimed);
   const { lane, resumeOf } = turn.claimed;
   const input = async () => (resumeOf === null ? null : options.inputs.resolvedFor(lane, resumeOf));
   for (let tryNumber = 1; ; tryNumber++) {
     turn.active();
+    words = new UnlessSilent(show);
     try {
       const call = { turn: turn.claimed, config, tryNumber, history, input, signal: turn.signal, emit };
-      return await runtimes[config.runtime.kind].run(call);
+      const reply = await runtimes[config.runtime.kind].run(call);
+      const autonomous = turn.claimed.events.every(isByMachine);
+      if (!turn.signal.aborted) words.end({ isSilent: isSilent(reply.text, { autonomous }) });
+      return reply;
     } catch (error) {
       const mayPass = error instanceof AppError && error.retryable && !hasShown && tryNumber < TRIES_MAX;
       if (!mayPass || turn.signal.aborted) throw error;
@@ -140,6 +154,13 @@ async function untilAsked(
     }
   }
   return null;
+}
+
+function stopped(code: RunErrorCode, { claimed }: RunningAgentTurn, log: Logger): TurnEnd {
+  const { lane, fence } = claimed;
+  const about = { tenantId: lane.tenantId, laneId: lane.laneId, turnId: fence.turnId, code };
+  log.warn(about, 'a loop that no person takes part in was stopped');
+  return failed(code);
 }
 
 function failed(code: RunErrorCode): TurnEnd {

@@ -48,6 +48,8 @@ export interface LaneMetrics {
   /** By `status`. */
   readonly eventsSettled: Counter;
   readonly turnsTotal: Counter;
+  /** By `kind`. */
+  readonly loopStops: Counter;
   readonly commitsRefused: Counter;
   /** By `reason`. */
   readonly turnStartSeconds: Histogram;

@@ -61,6 +61,7 @@ function worker(text = 'hello') {
     metrics: {
       ...{ staleFences: counter, eventsSettled: counter, turnsTotal: counter, activations: counter },
       ...{ turnStartSeconds: histogram, turnSeconds: histogram },
+      loopStops: counter,
       commitsRefused: { inc: () => (seen.refused += 1) },
     },
   });
@@ -114,5 +115,12 @@ test('what no store can keep of a reply is replaced before it is committed', asy
   const { clock, runner, seen } = worker('a\u0000b\ud800');
   await clock.advance(0);
   expect(seen.commits[0]?.reply).toEqual({ text: 'a\ufffdb\ufffd' });
+  await runner.stop();
+});
+
+test('a person who is answered with silence is told that there is no answer', async () => {
+  const { clock, runner, seen } = worker(' [silent]');
+  await clock.advance(0);
+  expect(seen.commits[0]).toMatchObject({ status: 'no_reply', reply: { code: 'no_reply' }, owed: { kind: 'proven' } });
   await runner.stop();
 });

@@ -3,9 +3,10 @@ import { assertNever } from '../errors.ts';
 import type { LaneRef, SessionId, TurnId } from '../ids.ts';
 import type { ClaimedTurn, CommitRequest, HandBackRequest } from '../ports/lane.ts';
 import type { WakeUp } from '../ports/signals.ts';
-import { isSilent } from '../recovery/silence.ts';
+import { isSilent, SILENCE_NOTICE } from '../recovery/silence.ts';
 import { cleanText } from '../text.ts';
 import { lastResort, longerWaitMs } from './last-resort.ts';
+import { hopsOfTurn, isByMachine, loopKind } from './loop-budget.ts';
 import type { CommittedResult, LaneRunnerOptions } from './run-lane-options.ts';
 import type { LaneEntry } from './scheduler.ts';
 import type { RunningAgentTurn, TurnEnd } from './turn.ts';
@@ -251,14 +252,16 @@ export class LaneRunner {
     }
     const { text, usage, attachments = [] } = end.reply;
     const isBlank = !isLedgered({ kind: 'turn', text, ledgerEnabled: true });
-    // only where nobody waits for an answer may there be none
-    const mayBeSilent = turn.claimed.events.every(({ kind }) => kind === 'wake');
-    if ((isBlank || (mayBeSilent && isSilent(text, { autonomous: true }))) && attachments.length === 0)
+    const nobodyWaits = turn.claimed.events.every(isByMachine);
+    const isSilence = attachments.length === 0 && (isBlank || isSilent(text, { autonomous: nobodyWaits }));
+    if (isSilence && (isBlank || nobodyWaits))
       return { ...common, status: 'no_reply', reply: null, error: null, usage, owed: null };
     const owed = await this.#options.replies.owedFor(turn.claimed);
+    if (isSilence) return { ...common, status: 'no_reply', reply: SILENCE_NOTICE, error: null, usage, owed };
     // no store keeps NUL or half a surrogate pair, and a model may end in the middle of one
     const cleaned = cleanText(text, { nul: 0, loneSurrogate: 0 });
-    const reply = { text: cleaned, ...(attachments.length > 0 && { attachments }) };
+    const hops = hopsOfTurn(turn.claimed) + 1;
+    const reply = { text: cleaned, ...(attachments.length > 0 && { attachments }), ...(hops > 1 && { hops }) };
     return { ...common, status: 'ok', reply, error: null, usage, owed };
   }
 
@@ -309,6 +312,8 @@ export class LaneRunner {
     metrics.turnsTotal.inc();
     metrics.turnSeconds.observe(Math.max(0, seconds), { runtime, status: request.status });
     metrics.eventsSettled.inc({ status: request.status }, claimed.events.length);
+    const loop = loopKind(request.error?.code);
+    if (loop !== null) metrics.loopStops.inc({ kind: loop });
     stream.committed(claimed, { request, seq: result.seq, finishedAt: result.finishedAt });
     replies.committed(claimed, request, result);
   }

@@ -2,7 +2,7 @@ import { messageParts } from '../attachments/message-parts.ts';
 import type { Clock } from '../clock.ts';
 import { formatId, type InputId, type LaneId, type MessageId } from '../ids.ts';
 import type { Question } from '../ports/inputs.ts';
-import type { ClaimedTurn, CommitRequest } from '../ports/lane.ts';
+import type { ClaimedTurn, CommitRequest, ReplyBody } from '../ports/lane.ts';
 import type { LiveEvent, LiveStream } from '../ports/signals.ts';
 
 /** Text is held back until this long after the last delta, or until this much has come. The first goes out at once. */
@@ -122,7 +122,7 @@ export class TurnStream {
     if (open !== undefined) this.#flush(open, this.#clock.monotonicMs());
     if (this.#stream.isWatched(turn.lane)) {
       const at = finishedAt.toISOString();
-      if (request.reply !== null) this.#publish(turn, { type: 'message.created', at, seq, data: messageOf(request) });
+      if (request.reply !== null) this.#publish(turn, { ...saidOf(request, request.reply), at, seq });
       const usage = request.usage === null ? {} : { usage: request.usage };
       this.#publish(turn, { type: 'turn.finished', at, seq, data: { status: request.status, ...usage } });
       for (const data of settledOf(turn, request)) this.#publish(turn, { type: 'run.settled', at, seq, data });
@@ -220,15 +220,13 @@ function headerOf(turn: ClaimedTurn): Header {
   };
 }
 
-function messageOf(request: CommitRequest): LiveEvent['data'] {
-  const { text, attachments } = request.reply ?? { text: '' };
-  return {
-    messageId: formatId('msg', request.messageId),
-    role: 'assistant',
-    author: 'agent',
-    parts: messageParts(text, attachments),
-    text,
-  };
+function saidOf(
+  { messageId }: CommitRequest,
+  { code, text, attachments }: ReplyBody,
+): Pick<LiveEvent, 'type' | 'data'> {
+  if (code !== undefined) return { type: 'notice.created', data: { code, text } };
+  const said = { role: 'assistant', author: 'agent', parts: messageParts(text, attachments), text };
+  return { type: 'message.created', data: { messageId: formatId('msg', messageId), ...said } };
 }
 
 function settledOf(turn: ClaimedTurn, request: CommitRequest): LiveEvent['data'][] {

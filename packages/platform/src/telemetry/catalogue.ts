@@ -99,6 +99,11 @@ export const CATALOGUE = {
   },
   resumes_total: { type: 'counter', labels: ['reason', 'outcome'], help: 'Interrupted turns by what was decided.' },
   events_parked: { type: 'counter', help: 'Turns whose events were set aside because they had failed too often.' },
+  loop_stops_total: {
+    type: 'counter',
+    labels: ['kind'],
+    help: 'Turns that were stopped because they were a loop: `tools`, `bots`, `sessions`.',
+  },
   lanes_suspended: { type: 'gauge', help: 'Lanes suspended after repeated crashes (leader only).' },
   deliveries_total: { type: 'counter', labels: ['platform', 'state'], help: 'Deliveries that reached a state.' },
   delivery_attempts_total: { type: 'counter', help: 'Sends that were tried.' },

@@ -2,6 +2,7 @@
 import { AGENT_TOOLS, isHeaderText, KEY_PRESETS, SCOPES } from '@turnkeeper/core';
 import { z } from 'zod';
 import { BaseUrlSchema, InstantSchema, listOf, NameSchema, nameText, ReferenceSchema } from './fields.ts';
+import { LoopsSchema, ResetSchema, ResetsSchema, ResumeSchema, TurnLimitsSchema } from './turn-settings.ts';
 
 const countUpTo = (max: number) => z.int().positive().max(max);
 
@@ -34,16 +35,6 @@ export const KeyPolicySchema = z.union([
 ]);
 
 const BusyModeSchema = z.enum(['queue'], { error: 'the only busy mode so far is queue' });
-/** When time ends a conversation: after a silence (`idle`), at an hour of the tenant's day (`daily`), at either, or never. */
-const ResetSchema = z.strictObject({
-  mode: z.enum(['none', 'idle', 'daily', 'both']),
-  dailyHour: z.int().min(0).max(23).optional(),
-  idleMinutes: z.int().min(1).max(5_256_000).optional(),
-});
-const ResetsSchema = z
-  .record(nameText(32), ResetSchema)
-  .refine((policies) => Object.keys(policies).length <= 50, { error: 'at most 50 policies' });
-
 const SecretText = z.string().min(1).max(8192);
 /** Sent as `Authorization: Bearer`. */
 const ApiKeyText = SecretText.refine(isHeaderText, {
@@ -52,16 +43,6 @@ const ApiKeyText = SecretText.refine(isHeaderText, {
 });
 const MS_MAX = 3_600_000;
 const PARTS_MAX = 1000;
-
-const TurnLimitsSchema = z.strictObject({
-  turnMs: z.int().min(1_000).max(86_400_000).optional(),
-  inactiveMs: z.int().min(1_000).max(86_400_000).optional(),
-});
-const ResumeSchema = z.strictObject({
-  freshnessMs: z.int().min(0).max(604_800_000).optional(),
-  resumesMax: z.int().min(1).max(100).optional(),
-  failuresMax: z.int().min(1).max(100).optional(),
-});
 
 /** What a model may call. */
 const AgentToolsSchema = z.array(z.enum(AGENT_TOOLS)).max(16).readonly();
@@ -92,6 +73,7 @@ export const AgentBodySchema = z
     busy: z.strictObject({ mode: BusyModeSchema.optional() }).optional(),
     limits: TurnLimitsSchema.optional(),
     resume: ResumeSchema.optional(),
+    loops: LoopsSchema.optional(),
     reset: ResetSchema.optional(),
     resetByType: ResetsSchema.optional(),
     resetByChannel: ResetsSchema.optional(),
@@ -131,6 +113,7 @@ export const AgentPatchSchema = z.strictObject({
   busy: z.strictObject({ mode: BusyModeSchema.optional() }).nullish(),
   limits: TurnLimitsSchema.nullish(),
   resume: ResumeSchema.nullish(),
+  loops: LoopsSchema.nullish(),
   reset: ResetSchema.nullish(),
   resetByType: ResetsSchema.nullish(),
   resetByChannel: ResetsSchema.nullish(),

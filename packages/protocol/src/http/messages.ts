@@ -23,6 +23,8 @@ export const SourceSchema = z.strictObject({
   chatName: sourceText,
   prospectiveThreadId: sourceText,
   scopeId: sourceText,
+  /** Another bot wrote the message, or something else that is no person: its loops have a budget. */
+  isBot: z.boolean().exactOptional(),
 });
 
 export const IdempotencyKeySchema = nameText(IDEMPOTENCY_KEY_LENGTH_MAX)

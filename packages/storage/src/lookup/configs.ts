@@ -10,6 +10,7 @@ import {
   FreshCache,
   type KeyLookup,
   type KeyRecord,
+  loopsOf,
   MissGate,
   RECOVERY_DEFAULTS,
   runtimeOf,
@@ -110,6 +111,7 @@ function cachedAgents(rows: ConfigRows, cache: CacheOf, sealing: Sealing): Agent
       turnMsMax: row.config.limits?.turnMs ?? null,
       inactiveMsMax: row.config.limits?.inactiveMs ?? null,
       freshnessMs: row.config.resume?.freshnessMs ?? RECOVERY_DEFAULTS.freshnessMs,
+      loops: loopsOf(row.config),
       runtime: runtimeOf(row.config),
       secret: secretsOf(sealing, { tenantId, id: agentId, row }),
     };

@@ -68,6 +68,7 @@ function patched({ settings }: AgentRow, patch: AgentPatch): object {
     busy: merge(settings.busy, patch.busy),
     limits: merge(settings.limits, patch.limits),
     resume: merge(settings.resume, patch.resume),
+    loops: merge(settings.loops, patch.loops),
     reset: patch.reset === undefined ? settings.reset : patch.reset,
     resetByType: patch.resetByType === undefined ? settings.resetByType : patch.resetByType,
     resetByChannel: patch.resetByChannel === undefined ? settings.resetByChannel : patch.resetByChannel,

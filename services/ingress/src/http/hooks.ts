@@ -10,7 +10,9 @@ import {
   type Clock,
   cleanJson,
   cleanText,
+  HOPS_HEADER,
   type HttpErrorCode,
+  hopsIn,
   NAME_PATTERN,
   parseId,
   type Span,
@@ -82,7 +84,7 @@ async function take({ request, reply, parent }: HookCall, parts: HookParts): Pro
   }
   const [first] = await Promise.all(
     parsed.deliveries.map(({ event, dedupeKey }) =>
-      accept({ tenant, account, event, dedupeKey, traceparent: parent }, parts),
+      accept({ tenant, account, event, dedupeKey, hops: raw.headers[HOPS_HEADER], traceparent: parent }, parts),
     ),
   );
   if (first === undefined) return {};
@@ -103,6 +105,7 @@ interface Delivery {
   readonly account: AccountConfig;
   readonly event: InboundEvent;
   readonly dedupeKey: string;
+  readonly hops: string | string[] | undefined;
   readonly traceparent: string | null;
 }
 
@@ -132,6 +135,7 @@ async function accept(delivery: Delivery, parts: HookParts): Promise<Acceptance>
       text,
       ...(attachments.length === 0 ? {} : { attachments }),
       ...(messageId === null ? {} : { platformMessageId: messageId }),
+      ...hopsIn(delivery.hops),
     },
     idempotency: { scope: account.accountId, key: dedupeKey, bodyHash: ANY_BODY },
     traceparent,

@@ -24,6 +24,7 @@ import { taken, toldOfInterruption } from './interruption.ts';
 import { modelFailure, modelRefused } from './model-failure.ts';
 import { type ModelFilesOptions, readModelFiles } from './model-files.ts';
 import { modelMessages } from './model-history.ts';
+import { callsInCircles } from './tool-steps.ts';
 
 export interface OpenAiOptions {
   readonly egress: Pick<Egress, 'fetchFor'>;
@@ -61,7 +62,12 @@ async function ask(call: AgentCall, options: OpenAiOptions): Promise<AgentReply>
   const files = await readModelFiles(wanted, options.files);
   try {
     const messages = modelMessages(entries, options.historyMax, files);
-    return await askModel(call, { asked, messages, runtime }, options);
+    const reply = await askModel(call, { asked, messages, runtime }, options);
+    if (asked !== null && reply.ask?.call !== undefined) {
+      const since = entries.filter(({ seq }) => BigInt(seq) >= BigInt(asked.sinceSeq));
+      if (callsInCircles(since, reply.ask.call)) throw new AppError(TOOL_LOOP);
+    }
+    return reply;
   } finally {
     files.release();
   }
@@ -170,5 +176,5 @@ function usageOf({ inputTokens: prompt, inputTokenDetails: of, outputTokens }: L
 
 const TOOL_LOOP = {
   code: 'tool_loop',
-  message: 'The model called tools that do not exist, or called them wrongly, again and again.',
+  message: 'The model called a tool again and again, and nothing new came of it.',
 } as const;

@@ -118,7 +118,8 @@ export class TranscriptCache {
       return;
     }
     const added: TranscriptEntry[] = turn.events.map(({ body }) => ({ seq: turn.seq, role: 'user', body }));
-    if (request.reply !== null) added.push({ seq, role: 'assistant', body: request.reply });
+    const { reply } = request;
+    if (reply !== null) added.push({ seq, role: reply.code === undefined ? 'assistant' : 'notice', body: reply });
     const entries = [...warm.entries, ...added].slice(-this.#messagesMax);
     this.#lanes.set(laneId, { sessionId: turn.sessionId, throughSeq: BigInt(seq), entries });
   }

@@ -1,13 +1,14 @@
-import type {
-  AgentConfig,
-  AgentId,
-  AgentRuntimeConfig,
-  ClaimedTurn,
-  EventId,
-  LaneId,
-  SessionId,
-  TenantId,
-  TurnId,
+import {
+  type AgentConfig,
+  type AgentId,
+  type AgentRuntimeConfig,
+  type ClaimedTurn,
+  type EventId,
+  type LaneId,
+  LOOP_DEFAULTS,
+  type SessionId,
+  type TenantId,
+  type TurnId,
 } from '@turnkeeper/core';
 
 /** A claimed turn with one event per text; what a test does not name is always the same. */
@@ -63,6 +64,7 @@ export function agentOf(runtime: AgentRuntimeConfig): AgentConfig {
     turnMsMax: null,
     inactiveMsMax: null,
     freshnessMs: 3_600_000,
+    loops: LOOP_DEFAULTS,
     reset: null,
     resetByType: {},
     resetByChannel: {},

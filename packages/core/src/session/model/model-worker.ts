@@ -70,7 +70,7 @@ export class ModelWorker {
       crashPoints: { hit: () => undefined },
       metrics: {
         ...{ staleFences: counter, eventsSettled: counter, turnsTotal: counter, activations: counter },
-        ...{ commitsRefused: counter },
+        ...{ commitsRefused: counter, loopStops: counter },
         ...{ turnStartSeconds: histogram, turnSeconds: histogram },
       },
     });
