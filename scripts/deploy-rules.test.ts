@@ -29,6 +29,7 @@ function faultsAfter(was: string, becomes: string): string[] {
 }
 
 const PLANTS: readonly [fault: string, was: string, becomes: string, says: RegExp][] = [
+  ['variables of the cluster', 'enableServiceLinks: false', 'enableServiceLinks: true', /enableServiceLinks is not/],
   ['root', 'runAsNonRoot: true', 'runAsNonRoot: false', /runAsNonRoot is not true/],
   [
     'a token',

@@ -94,7 +94,11 @@ function ownFaults(pods: Pods, container: Container, accounts: readonly (string 
     ...files.flatMap(([name, path]) =>
       mounted.has(path ?? '') ? [] : [`${name} names ${path}, which is not mounted`],
     ),
-    ...said([[accounts.includes(pods.spec.serviceAccountName), 'has no account of its own']]),
+    ...said([
+      [accounts.includes(pods.spec.serviceAccountName), 'has no account of its own'],
+      // for a Service called turnkeeper the cluster would set TURNKEEPER_PORT to an address
+      [pods.spec.enableServiceLinks === false, 'enableServiceLinks is not false'],
+    ]),
     ...(SERVICES.includes(role) ? serviceFaults(pods, container, env) : []),
   ];
 }
