@@ -44,9 +44,11 @@ const RUN_IN_STREAM = call('run_in_stream', 2);
 const ROWS_MAX = 100;
 const ROWS_MIN = 10;
 const ROWS_PER_READ = 1_000;
-/** Bytes of bodies likewise, of each kind of row; what one transaction wrote always comes whole. */
+/**
+ * Bytes of bodies likewise, of each kind of row: a lane's share of what a read may bring. The first transaction of a lane always
+ * comes whole, so that every page gets further.
+ */
 const BYTES_MAX = 1024 * 1024;
-const BYTES_MIN = 64 * 1024;
 const BYTES_PER_READ = 8 * 1024 * 1024;
 const PENDING_MAX = 200;
 const CHANGES_MAX = 1_000;
@@ -95,10 +97,7 @@ export class StreamStore implements StreamReads {
 
   async changes(items: readonly { readonly lane: LaneRef; readonly after: number }[]): Promise<(LanePage | null)[]> {
     const rowsMax = Math.max(ROWS_MIN, Math.min(ROWS_MAX, Math.floor(ROWS_PER_READ / items.length)));
-    const bytesMax = Math.max(
-      Math.min(BYTES_MIN, this.#bytesMax),
-      Math.min(this.#bytesMax, Math.floor(BYTES_PER_READ / items.length)),
-    );
+    const bytesMax = Math.min(this.#bytesMax, Math.ceil(BYTES_PER_READ / items.length));
     const heads = await this.#headRows(items.map(({ lane }) => lane));
     const turns = byItem(await this.#rows<TurnRow>(TURNS, items, [items.map(({ after }) => after), rowsMax]));
     const wanted = items.map(({ lane, after }, i): Wanted | null => {
