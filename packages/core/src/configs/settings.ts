@@ -115,14 +115,20 @@ export function hasResets({ reset, resetByType = {}, resetByChannel = {} }: Stor
   return policies.some((policy) => policy !== undefined && policy.mode !== 'none');
 }
 
+/** Limits as people write them. Null takes one back. */
+export type LimitSettings = Optional<Omit<TenantLimits, 'retentionDays'>> & {
+  readonly retentionDays?: number | null | undefined;
+};
+
 /** Fills in the limits that were left out (surface §6). */
-export function completeLimits(limits: Optional<TenantLimits>): TenantLimits {
+export function completeLimits(limits: LimitSettings): TenantLimits {
   return {
     ratePerSecond: limits.ratePerSecond ?? null,
     burst: limits.burst ?? null,
     turnSlots: limits.turnSlots ?? 100,
     queuedPerLane: limits.queuedPerLane ?? 100,
     queuedPerTenant: limits.queuedPerTenant ?? 10_000,
+    ...(limits.retentionDays != null && { retentionDays: limits.retentionDays }),
   };
 }
 

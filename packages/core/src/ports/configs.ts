@@ -22,6 +22,8 @@ export interface TenantLimits {
   readonly turnSlots: number;
   readonly queuedPerLane: number;
   readonly queuedPerTenant: number;
+  /** How long what was said is kept, days; absent: as long as the cluster keeps it. */
+  readonly retentionDays?: number;
 }
 
 export interface TenantConfig {

@@ -14,6 +14,8 @@ const LimitsSchema = z
     turnSlots: countUpTo(1_000_000).optional(),
     queuedPerLane: countUpTo(1_000_000).optional(),
     queuedPerTenant: countUpTo(100_000_000).optional(),
+    /** Above the days for which repetitions are known: a repetition is answered with its first run. */
+    retentionDays: z.int().min(9).max(36_500).nullish(),
   })
   .refine((limits) => limits.burst == null || limits.ratePerSecond != null, {
     path: ['burst'],
@@ -263,6 +265,8 @@ export const TenantLimitsSchema = z.strictObject({
   turnSlots: z.int(),
   queuedPerLane: z.int(),
   queuedPerTenant: z.int(),
+  /** Absent: as long as the cluster keeps what was said. */
+  retentionDays: z.int().optional(),
 });
 
 export const TenantSchema = z.strictObject({
