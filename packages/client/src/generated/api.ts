@@ -2321,6 +2321,7 @@ export interface operations {
                             readonly turnSlots: number;
                             readonly queuedPerLane: number;
                             readonly queuedPerTenant: number;
+                            readonly retentionDays?: number;
                         };
                         readonly use: {
                             readonly queuedPerTenant: number;

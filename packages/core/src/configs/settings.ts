@@ -116,7 +116,7 @@ export function hasResets({ reset, resetByType = {}, resetByChannel = {} }: Stor
 }
 
 /** Limits as people write them. Null takes one back. */
-export type LimitSettings = Optional<Omit<TenantLimits, 'retentionDays'>> & {
+type LimitSettings = Optional<Omit<TenantLimits, 'retentionDays'>> & {
   readonly retentionDays?: number | null | undefined;
 };
 
