@@ -3,7 +3,6 @@ import {
   type BootId,
   type EventId,
   interruptLostTurns,
-  type MessageId,
   type SessionId,
   type TenantId,
 } from '@turnkeeper/core';
@@ -320,37 +319,6 @@ test('rows past retention go in batches; what is unfinished, owed or recent stay
   expect(await stage.rows('select id from tk.events where lane_id = $1', [lane.laneId])).toEqual([{ id: queued }]);
   expect(await stage.rows('select dstate from tk.messages where lane_id = $1', [lane.laneId])).toEqual([{ dstate: 0 }]);
   expect(await stage.rows('select 1 from tk.events where lane_id = $1', [recent.laneId])).toHaveLength(1);
-});
-
-test('what a tenant said is kept as long as the tenant wants it', async () => {
-  const worker = await stage.worker();
-  const kept = await stage.tenant('keeps-long');
-  const short = await stage.tenant('keeps-short');
-  await stage.rows(`update tk.tenants set limits = '{"retentionDays": 90}' where id = $1`, [kept]);
-  await stage.rows(`update tk.tenants set limits = '{"retentionDays": 9}' where id = $1`, [short]);
-  const agedDays = async (tenantId: TenantId, days: number) => {
-    const lane = stage.lane(tenantId, 'aged');
-    const [row] = await stage.rows<{ event: EventId; said: MessageId }>(
-      'select tk.id_before($1) as event, tk.id_before($1) as said',
-      [days],
-    );
-    await stage.accept([{ ...message(lane, 'old'), ...(row && { eventId: row.event }) }]);
-    await stage.commit(worker, await stage.claim(worker, lane), row && { messageId: row.said });
-    const at = `now() - ${days} * interval '1 day'`;
-    await stage.rows(`update tk.events set settled_at = ${at} where lane_id = $1`, [lane.laneId]);
-    await stage.rows(`update tk.messages set at = ${at} where lane_id = $1`, [lane.laneId]);
-    return lane;
-  };
-  const [long, brief] = [await agedDays(kept, 60), await agedDays(short, 12)];
-  await stage.repair.deleteExpired({ settledDays: 30, dedupeDays: 8, batch: 100 });
-  const left = async ({ laneId }: { laneId: string }) => [
-    (await stage.rows('select 1 from tk.events where lane_id = $1', [laneId])).length,
-    (await stage.rows('select 1 from tk.messages where lane_id = $1', [laneId])).length,
-  ];
-  expect([await left(long), await left(brief)]).toEqual([
-    [1, 1],
-    [0, 0],
-  ]);
 });
 
 test('a lane goes when it has been idle for as long and nothing of it is left, never before', async () => {

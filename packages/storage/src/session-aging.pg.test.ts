@@ -1,9 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BootId, type LaneRef, LIFECYCLE_LIMITS, nextStatus } from '@turnkeeper/core';
+import {
+  type BootId,
+  type EventId,
+  type LaneRef,
+  LIFECYCLE_LIMITS,
+  type MessageId,
+  nextStatus,
+  type TenantId,
+} from '@turnkeeper/core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { PostgresSessionAging } from './session-aging.ts';
-import { openStage, type Stage, type StageLane } from './testing/index.ts';
+import { message, openStage, type Stage, type StageLane } from './testing/index.ts';
 
 let stage: Stage;
 let boot: BootId;
@@ -151,4 +159,34 @@ describe('the database does what the vectors of lifecycle.sweep say', () => {
     expect(transitions).toEqual(expected.transitionsPerSweep);
     expect((await Promise.all(lanes.map(statusOf))).map((row) => row?.status)).toEqual(expected.statuses);
   });
+});
+
+it('what a tenant said is kept as long as the tenant wants it', async () => {
+  const kept = await stage.tenant('keeps-long');
+  const short = await stage.tenant('keeps-short');
+  await stage.rows(`update tk.tenants set limits = '{"retentionDays": 90}' where id = $1`, [kept]);
+  await stage.rows(`update tk.tenants set limits = '{"retentionDays": 9}' where id = $1`, [short]);
+  const agedDays = async (tenantId: TenantId, days: number) => {
+    const lane = stage.lane(tenantId, 'aged');
+    const [row] = await stage.rows<{ event: EventId; said: MessageId }>(
+      'select tk.id_before($1) as event, tk.id_before($1) as said',
+      [days],
+    );
+    await stage.accept([{ ...message(lane, 'old'), ...(row && { eventId: row.event }) }]);
+    await stage.commit(boot, await stage.claim(boot, lane), row && { messageId: row.said });
+    const at = `now() - ${days} * interval '1 day'`;
+    await stage.rows(`update tk.events set settled_at = ${at} where lane_id = $1`, [lane.laneId]);
+    await stage.rows(`update tk.messages set at = ${at} where lane_id = $1`, [lane.laneId]);
+    return lane;
+  };
+  const [long, brief] = [await agedDays(kept, 60), await agedDays(short, 12)];
+  await stage.repair.deleteExpired({ settledDays: 30, dedupeDays: 8, batch: 100 });
+  const left = async ({ laneId }: { laneId: string }) => [
+    (await stage.rows('select 1 from tk.events where lane_id = $1', [laneId])).length,
+    (await stage.rows('select 1 from tk.messages where lane_id = $1', [laneId])).length,
+  ];
+  expect([await left(long), await left(brief)]).toEqual([
+    [1, 1],
+    [0, 0],
+  ]);
 });
