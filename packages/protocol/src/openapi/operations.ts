@@ -3,14 +3,13 @@ import type { HttpErrorCode } from '@turnkeeper/core';
 import * as configuration from '../http/configuration.ts';
 import { NoQuerySchema, PageQuerySchema } from '../http/fields.ts';
 import * as inputs from '../http/inputs.ts';
-import * as journal from '../http/journal.ts';
 import * as messages from '../http/messages.ts';
-import * as operations from '../http/operations.ts';
 import * as runs from '../http/runs.ts';
 import * as sessions from '../http/sessions.ts';
 import { RunStreamQuerySchema, StreamQuerySchema, TenantStreamQuerySchema } from '../stream.ts';
 import { ATTACHMENTS } from './attachments.ts';
 import { CHAT_COMPLETIONS } from './chat-completions.ts';
+import { CLUSTER } from './cluster.ts';
 import { DELIVERIES } from './deliveries.ts';
 import type { Operation } from './operation.ts';
 import { REPLAYS } from './replays.ts';
@@ -89,40 +88,6 @@ const TENANTS: readonly Operation[] = [
     answers: { 200: configuration.TenantReceiptSchema },
   },
 ];
-
-const CLUSTER: readonly Operation[] = (
-  [
-    ['workers', 'Workers', operations.WorkerListQuerySchema, operations.WorkerListSchema],
-    ['partitions', 'Partitions', operations.PartitionListQuerySchema, operations.PartitionListSchema],
-    ['lanes', 'Lanes', operations.LaneListQuerySchema, operations.LaneListSchema],
-    ['events', 'Events', operations.EventListQuerySchema, operations.EventListSchema],
-    ['turns', 'Turns', journal.JournalQuerySchema, journal.EndedTurnListSchema],
-    ['audit', 'Audit', journal.JournalQuerySchema, journal.AuditListSchema],
-  ] as const
-).map(([name, capital, query, answer]) => ({
-  method: 'get',
-  path: `/admin/v1/${name}`,
-  id: `adminList${capital}`,
-  summary: `List ${name} of the cluster`,
-  door: 'operator',
-  query,
-  answers: { 200: answer },
-}));
-
-const ONE_OF_CLUSTER: readonly Operation[] = (
-  [
-    ['lanes', 'Lane', 'lane', operations.LaneSchema],
-    ['events', 'Event', 'accepted message, by its evt_… or run_…', operations.EventSchema],
-  ] as const
-).map(([name, capital, one, answer]) => ({
-  method: 'get',
-  path: `/admin/v1/${name}/{id}`,
-  id: `adminGet${capital}`,
-  summary: `Read one ${one}`,
-  door: 'operator',
-  query: NoQuerySchema,
-  answers: { 200: answer },
-}));
 
 const MESSAGES: readonly Operation[] = [
   {
@@ -401,7 +366,6 @@ export const OPERATIONS: readonly Operation[] = [
   ...TENANTS,
   ...RESOURCES.flatMap((resource) => resourceOperations(resource, true)),
   ...CLUSTER,
-  ...ONE_OF_CLUSTER,
   ...REPLAYS,
   ...HEALTH,
 ];
