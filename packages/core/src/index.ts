@@ -45,7 +45,7 @@ export {
   type StoreFailure,
 } from './errors.ts';
 export { type AssistantBlock, sanitizeCalls } from './history/calls.ts';
-export { type Provenance, provenanceOf } from './history/provenance.ts';
+export { provenanceOf } from './history/provenance.ts';
 export { repairTranscript } from './history/repair.ts';
 export { historyWindow } from './history/window.ts';
 export {

@@ -72,7 +72,7 @@ describe('sessions that grow old', () => {
     expect(await sweep()).toBe(1);
     expect(await statusOf(lane)).toEqual({ status: 'archived', session_state: 2 });
     expect(await sweep()).toBe(0);
-    expect(await marksOf(lane)).toEqual(['session.expired', 'session.archived']);
+    expect(await marksOf(lane)).toEqual(['session.started', 'session.expired', 'session.archived']);
     expect(await activityOf(lane)).toEqual(before);
   });
 
@@ -85,7 +85,7 @@ describe('sessions that grow old', () => {
     expect(await activityOf(lane)).toEqual(before);
     await stage.send(lane, 'hello');
     expect(await statusOf(lane)).toEqual({ status: 'active', session_state: 0 });
-    expect(await marksOf(lane)).toEqual(['session.expired', 'session.resumed']);
+    expect(await marksOf(lane)).toEqual(['session.started', 'session.expired', 'session.resumed']);
     expect(await activityOf(lane)).not.toEqual(before);
   });
 
@@ -122,7 +122,7 @@ describe('sessions that grow old', () => {
     const lane = await idleSession('active', 80);
     await sweep(LIFECYCLE_LIMITS, () => stage.send(lane, 'hello'));
     expect(await statusOf(lane)).toEqual({ status: 'active', session_state: 0 });
-    expect(await marksOf(lane)).toEqual([]);
+    expect(await marksOf(lane)).toEqual(['session.started']);
   });
 });
 

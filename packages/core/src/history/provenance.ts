@@ -1,5 +1,5 @@
 /** Who is behind what stands in a transcript as said by a user: a person, another session, or the system itself. */
-export type Provenance = 'external_user' | 'inter_session' | 'internal_system';
+type Provenance = 'external_user' | 'inter_session' | 'internal_system';
 
 const KINDS: readonly Provenance[] = ['external_user', 'inter_session', 'internal_system'];
 

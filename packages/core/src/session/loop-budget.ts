@@ -35,7 +35,7 @@ export function isByMachine({ kind, body }: Pick<ClaimedEvent, 'kind' | 'body'>)
 }
 
 /** How many answers of agents led to the message, one after the other; 0 for what a person said. */
-export function hopsOf({ hops }: { readonly hops?: number }): number {
+function hopsOf({ hops }: { readonly hops?: number }): number {
   return hops ?? 0;
 }
 
@@ -51,7 +51,7 @@ export function hopsOfTurn({ events }: Pick<ClaimedTurn, 'events'>): number {
 }
 
 /** Messages of bots that were answered since a person last spoke. */
-export function botTurnsInARow(earlierNewestFirst: readonly EarlierEvent[]): number {
+function botTurnsInARow(earlierNewestFirst: readonly EarlierEvent[]): number {
   const person = earlierNewestFirst.findIndex(({ byPerson }) => byPerson);
   const since = person === -1 ? earlierNewestFirst : earlierNewestFirst.slice(0, person);
   return since.filter(({ answered }) => answered).length;
