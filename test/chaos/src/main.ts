@@ -47,7 +47,10 @@ async function rollingRestart(on: Stage): Promise<void> {
   judge(`rollout of ${rollout.replaced} processes`, rollout);
   const { repeats } = rollout.report;
   const { lanes, interruptedTurns, deadProcesses } = rollout.strikes;
-  say(`tries made again: ${repeats.unavailable} answered 5xx, ${repeats.unreachable} unreachable, ${repeats.cut} cut`);
+  const { unavailable, unreachable, cut, storeAway } = repeats;
+  say(
+    `tries made again: ${unavailable} refused, ${unreachable} unreachable, ${cut} cut, ${storeAway} while the store was away`,
+  );
   say(`strikes: ${lanes} lanes, ${interruptedTurns} interrupted turns, ${deadProcesses} processes declared dead`);
   say(`streams: ${rollout.streamsTold} of ${rollout.streams} told to come back`);
   if (!isRolled(rollout)) process.exitCode = 3;

@@ -84,7 +84,10 @@ async function strikesSince(cluster: Cluster, since: Date): Promise<Rollout['str
   }
 }
 
-/** True when nobody noticed: nothing refused or unreachable, nothing counted against a lane, every stream told. The messages: `isClean`. */
+/**
+ * True when nobody noticed: nothing refused or unreachable, nothing counted against a lane, every stream told. The messages:
+ * `isClean`. Not judged: a store that does not answer, and the odd request that was on its way when an idle connection closed.
+ */
 export function isRolled({ report: { repeats }, strikes, streams, streamsTold }: Rollout): boolean {
   const { lanes, interruptedTurns, deadProcesses } = strikes;
   const noticed = repeats.unavailable + repeats.unreachable + lanes + interruptedTurns + deadProcesses;

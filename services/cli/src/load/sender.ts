@@ -20,7 +20,9 @@ export interface Repeats {
   unreachable: number;
   /** Sent, and not answered. */
   cut: number;
-  /** Answered 5xx. */
+  /** Answered that the store does not answer. */
+  storeAway: number;
+  /** Answered 5xx for any other reason. */
   unavailable: number;
 }
 
@@ -44,7 +46,7 @@ export function createSender(
     (url) => new Pool(url, { connections: options.connections, pipelining: 1, keepAliveTimeout: 30_000 }),
   );
   let turn = 0;
-  const repeats: Repeats = { unreachable: 0, cut: 0, unavailable: 0 };
+  const repeats: Repeats = { unreachable: 0, cut: 0, storeAway: 0, unavailable: 0 };
   const tryOnce = async (
     message: { key: string; apiKey: string; body: string },
     at: number,
@@ -67,7 +69,7 @@ export function createSender(
       const text = await response.body.text();
       if (response.statusCode === 202) return { kind: 'accepted', runId: ACCEPTED.parse(JSON.parse(text)).runId };
       if (response.statusCode < 500) return { kind: 'refused', status: response.statusCode };
-      repeats.unavailable++;
+      repeats[text.includes('"store_unavailable"') ? 'storeAway' : 'unavailable']++;
       return 'again';
     } catch (error) {
       if (error instanceof z.ZodError || error instanceof SyntaxError) throw error;

@@ -2,7 +2,7 @@ import { type ConfigOf, type ConfigOption, type ConfigTable, loadConfig } from '
 import { type Compose, createKit, type Kit, type Listening, type Service } from '@turnkeeper/platform/process';
 import type { NodeKind, NodeOptions, NodeProcess } from './node-process.ts';
 
-const START_MS = 10_000;
+const START_MS = 60_000;
 const DRAIN_MS = 10_000;
 
 /**
