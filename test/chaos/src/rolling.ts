@@ -18,6 +18,12 @@ export const ROLLING_ENV = { TURNKEEPER_LAME_DUCK_MS: '1500' };
 
 const STREAMS_PER_INGRESS = 3;
 
+/** From one version to another: what happens under load before the first node goes, and the sources of the replacements. */
+export interface NewVersion {
+  readonly program: string;
+  prepare(): Promise<void>;
+}
+
 /**
  * Under load through a balancer each of the nodes gets a SIGTERM in turn, and its replacement is there before the next one
  * goes. The load goes on until the last is back.
@@ -25,7 +31,7 @@ const STREAMS_PER_INGRESS = 3;
 export async function rollOut(
   cluster: Cluster,
   nodes: readonly NodeProcess[],
-  load: Omit<Load, 'seconds'>,
+  { version, ...load }: Omit<Load, 'seconds'> & { readonly version?: NewVersion },
 ): Promise<Rollout> {
   const since = new Date();
   await using balancer = await startBalancer(cluster.ingress);
@@ -37,9 +43,10 @@ export async function rollOut(
     { ...load, seconds: 600, through: balancer.url, enough: enough.signal },
     async () => {
       try {
+        await version?.prepare();
         for (const node of nodes) {
           const closings = node.kind === 'ingress' ? await openStreams(cluster, node) : [];
-          await replace(node);
+          await replace(node, version?.program);
           streams += closings.length;
           told += (await Promise.all(closings)).filter((text) => text.includes('event: stream.closing')).length;
         }
@@ -52,10 +59,10 @@ export async function rollOut(
 }
 
 /** @throws Error when the node does not leave in order */
-async function replace(node: NodeProcess): Promise<void> {
+async function replace(node: NodeProcess, program: string | undefined): Promise<void> {
   node.signal('SIGTERM');
   const code = await node.exited;
-  await node.restart();
+  await node.restart(undefined, program);
   if (code !== 0) throw new Error(`${node.name} drained with exit code ${code}\n${node.log.slice(-10).join('\n')}`);
 }
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ProcessMessage } from '@turnkeeper/platform/process';
 
@@ -22,15 +23,19 @@ export interface NodeProcess {
   signal(signal: NodeJS.Signals): void;
   /** Resolves with the exit code, or null after a signal. */
   readonly exited: Promise<number | null>;
-  /** Starts a new incarnation once this one has ended. */
-  restart(env?: Readonly<Record<string, string>>): Promise<void>;
+  /** Starts a new incarnation once this one has ended; `program`, when given, is from then on the folder of its sources. */
+  restart(env?: Readonly<Record<string, string>>, program?: string): Promise<void>;
 }
 
 export interface NodeOptions {
   readonly kind: NodeKind;
   readonly name: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Folder of another checkout whose sources it runs; this one's when absent. */
+  readonly program?: string;
 }
+
+const THIS_CHECKOUT = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /** Starts a service from its sources and waits until it says that it is ready. @throws Error with its last lines when it does not */
 export async function startNode(options: NodeOptions): Promise<NodeProcess> {
@@ -44,6 +49,7 @@ class Node implements NodeProcess {
   readonly name: string;
   readonly log: string[] = [];
   readonly #env: Readonly<Record<string, string>>;
+  #program: string;
   #child: ChildProcess | null = null;
   #ready: Extract<ProcessMessage, { type: 'ready' }> | null = null;
   #exited: Promise<number | null> = Promise.resolve(null);
@@ -52,6 +58,7 @@ class Node implements NodeProcess {
     this.kind = options.kind;
     this.name = options.name;
     this.#env = options.env;
+    this.#program = options.program ?? THIS_CHECKOUT;
   }
 
   get pid(): number {
@@ -77,13 +84,14 @@ class Node implements NodeProcess {
     this.#child?.kill(signal);
   }
 
-  async restart(env: Readonly<Record<string, string>> = this.#env): Promise<void> {
+  async restart(env: Readonly<Record<string, string>> = this.#env, program = this.#program): Promise<void> {
     await this.#exited;
+    this.#program = program;
     await this.start(env);
   }
 
   async start(env: Readonly<Record<string, string>>): Promise<void> {
-    const main = fileURLToPath(new URL(`../../../../services/${this.kind}/src/main.ts`, import.meta.url));
+    const main = join(this.#program, 'services', this.kind, 'src', 'main.ts');
     const child = fork(main, [], {
       env: { ...inherited(), ...env, TURNKEEPER_NODE_NAME: this.name },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

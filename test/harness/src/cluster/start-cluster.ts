@@ -12,6 +12,8 @@ export interface ClusterOptions {
   readonly coordinators?: number;
   /** `process` (default): each service its own process, so that it can be killed. `inline`: all in this one, for speed. */
   readonly mode?: 'process' | 'inline';
+  /** Another version to start with: the folder of its checkout, and a database that it has migrated. */
+  readonly version?: { readonly program: string; readonly database: { readonly url: string; drop(): Promise<void> } };
   /** Further TURNKEEPER_* settings for every service. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -60,7 +62,7 @@ const OWNED_DEADLINE_MS = 60_000;
 
 /** Starts a whole cluster on services that run already and waits until its partitions have owners. Dispose it: `await using`. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
-  const database = await freshDatabase(options.urls);
+  const database = options.version?.database ?? (await freshDatabase(options.urls));
   const prefix = `t${randomBytes(5).toString('hex')}`;
   const env = {
     TURNKEEPER_POSTGRES_URL: database.url,
@@ -77,7 +79,12 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     TURNKEEPER_LAME_DUCK_MS: '0',
     ...options.env,
   };
-  const cluster = new RunningCluster(options.mode ?? 'process', env, database);
+  const cluster = new RunningCluster({
+    mode: options.mode ?? 'process',
+    env,
+    database,
+    program: options.version?.program,
+  });
   try {
     const kinds: NodeKind[] = [
       ...Array<NodeKind>(options.ingress ?? 1).fill('ingress'),
@@ -99,17 +106,20 @@ class RunningCluster implements Cluster {
   readonly apiKey = apiKey();
   readonly #mode: 'process' | 'inline';
   readonly #database: { readonly url: string; drop(): Promise<void> };
+  readonly #program: string | undefined;
   readonly #nodes: NodeProcess[] = [];
   readonly #counts = new Map<NodeKind, number>();
 
-  constructor(
-    mode: 'process' | 'inline',
-    env: Readonly<Record<string, string>>,
-    database: { url: string; drop(): Promise<void> },
-  ) {
-    this.#mode = mode;
-    this.env = env;
-    this.#database = database;
+  constructor(from: {
+    readonly mode: 'process' | 'inline';
+    readonly env: Readonly<Record<string, string>>;
+    readonly database: { readonly url: string; drop(): Promise<void> };
+    readonly program: string | undefined;
+  }) {
+    this.#mode = from.mode;
+    this.env = from.env;
+    this.#database = from.database;
+    this.#program = from.program;
   }
 
   get nodes(): readonly NodeProcess[] {
@@ -135,7 +145,10 @@ class RunningCluster implements Cluster {
     const number = (this.#counts.get(kind) ?? 0) + 1;
     this.#counts.set(kind, number);
     const start = this.#mode === 'inline' ? startInlineNode : startNode;
-    const node = await start({ kind, name: `${kind}-${number}`, env: { ...this.env, ...env } });
+    const node = await start({
+      ...{ kind, name: `${kind}-${number}`, env: { ...this.env, ...env } },
+      ...(this.#program === undefined ? {} : { program: this.#program }),
+    });
     this.#nodes.push(node);
     return node;
   }
