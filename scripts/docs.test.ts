@@ -28,6 +28,21 @@ describe('documents', () => {
       ...['release', 'control', 'poll', 'heartbeat', 'declare', 'interrupt', 'leave', 'deliver'],
     ]);
   });
+
+  it('the page of others’ faults names a test for each, and the test is there', () => {
+    const rows = [...readFileSync('docs/field-faults.md', 'utf8').matchAll(/^\| (?!fault \||---)(.*) \|$/gm)].map(
+      (row) => row[1] ?? '',
+    );
+    expect(rows.length).toBeGreaterThan(35);
+    const wrong = rows.filter((row) => {
+      const tests = [...(row.split(' | ').at(-1) ?? '').matchAll(/`([^`]+\.test\.ts)` "([^"]+)"/g)];
+      return (
+        tests.length === 0 ||
+        !tests.every(([, file = '', name = '']) => existsSync(file) && readFileSync(file, 'utf8').includes(name))
+      );
+    });
+    expect(wrong).toEqual([]);
+  });
 });
 
 it('the manual of configuration has every scope and what each preset may do', () => {

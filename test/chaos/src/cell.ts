@@ -16,7 +16,9 @@ export async function trialOf(
   const node = await arm(stage, phase);
   // turns must last to be met in flight
   const shape = { ...load, seconds: fault.seconds, delayMs: phase.point === null ? 400 : 50 };
-  return underLoad(stage, shape, async () => {
+  const since = new Date();
+  const heldBootId = node.bootId;
+  const trial = await underLoad(stage, shape, async () => {
     try {
       await held(node, phase);
       await fault.strike(stage, node, phase);
@@ -26,4 +28,6 @@ export async function trialOf(
       if (!node.alive) await node.restart();
     }
   });
+  await fault.aftermath?.(stage, heldBootId, since);
+  return trial;
 }

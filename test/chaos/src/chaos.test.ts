@@ -48,9 +48,11 @@ describe('under load nothing is lost, doubled, reordered or overlapping', () => 
 });
 
 test('every lane of a killed worker gets its next turn', async () => {
-  const { lanes, firstMs } = await measureFailOver(stage.cluster, 0);
+  const { lanes, firstMs, others } = await measureFailOver(stage.cluster, 0);
   expect(lanes).toBeGreaterThan(0);
   expect(firstMs).toBeGreaterThan(0);
+  // those of the worker that lives were answered meanwhile, too
+  expect(others.duringMs.length).toBe(others.idleMs.length);
 }, 90_000);
 
 function expectClean(trial: Trial): void {

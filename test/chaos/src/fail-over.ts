@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Cluster, startFakePlatform, until } from '@turnkeeper/test-harness';
+import { type Cluster, type FakePlatform, type NodeProcess, startFakePlatform, until } from '@turnkeeper/test-harness';
 
 const LANES = 64;
+const PROBES_PER_SECOND = 20;
+/** Long enough for the death to be declared and its lanes to go on. */
+const PROBE_SECONDS = 6;
 
 /** Milliseconds from the kill of a worker to the start of the next turn of each lane that it owned. */
 export interface FailOver {
@@ -9,60 +12,31 @@ export interface FailOver {
   readonly firstMs: number;
   readonly medianMs: number;
   readonly worstMs: number;
+  /** Lanes of workers that live, from the sending of a message to the arrival of its reply: before the kill, and from it on. */
+  readonly others: { readonly idleMs: readonly number[]; readonly duringMs: readonly number[] };
+}
+
+interface Scene {
+  readonly cluster: Cluster;
+  readonly platform: FakePlatform;
+  readonly round: number;
 }
 
 /**
  * Kills the worker that owns most, sends one message to each lane of it at once, and takes from the replies when their
- * turns began (database clock; one machine). Starts the worker again and waits until partitions are spread again.
+ * turns began (database clock; one machine). Lanes of the other workers are measured before and meanwhile. Starts the worker
+ * again and waits until partitions are spread again.
  */
 export async function measureFailOver(cluster: Cluster, round: number): Promise<FailOver> {
   const platform = await startFakePlatform();
   try {
-    const account = `failover-${round}`;
-    await must(
-      cluster.api('/v1/accounts', {
-        body: {
-          name: account,
-          agent: 'main',
-          channel: 'webhook',
-          options: {
-            verify: 'hmac-sha256-header',
-            header: 'x-hub-signature-256',
-            prefix: 'sha256=',
-            idHeader: 'x-github-delivery',
-            template: '{{text}}',
-            replyUrl: `${platform.url}/in`,
-          },
-          secrets: { secret: 'failover-secret-of-a-test' },
-        },
-      }),
-    );
-    const send = async (lane: number) => {
-      const { json } = await must(
-        cluster.api('/v1/messages', {
-          body: { accountId: account, sessionKey: `failover-${round}-${lane}`, text: 'hello' },
-        }),
-      );
-      return { runId: json.runId as string, partition: json.partition as number };
-    };
-    const warm = await Promise.all(Array.from({ length: LANES }, (_, lane) => send(lane)));
-    await until('warm replies', () => platform.sends.length >= LANES, 20_000);
-    const victim = cluster.workers.find((node) => node.alive);
-    if (victim === undefined) throw new Error('no live worker');
-    const owned = await partitionsOf(cluster, victim.bootId);
-    const lanes = warm.flatMap(({ partition }, lane) => (owned.has(partition) ? [lane] : []));
+    const scene = { cluster, platform, round };
+    await addAccount(scene);
+    const { lanes, others, victim } = await warmUp(scene);
+    const idleMs = await probe(scene, others);
     victim.signal('SIGKILL');
     const killedAtMs = Date.now();
-    const runs = new Set((await Promise.all(lanes.map(send))).map(({ runId }) => runId));
-    await until(
-      'replies after the kill',
-      () => platform.sends.filter(({ body }) => runs.has(body.runId)).length >= runs.size,
-      30_000,
-    );
-    const delays = platform.sends
-      .filter(({ body }) => runs.has(body.runId))
-      .map(({ body }) => Date.parse(body.startedAt) - killedAtMs)
-      .toSorted((a, b) => a - b);
+    const [delays, duringMs] = await Promise.all([delaysOf(scene, lanes, killedAtMs), probe(scene, others)]);
     await victim.restart();
     await until('partitions spread again', async () => (await partitionsOf(cluster, victim.bootId)).size > 0, 20_000);
     await sleep(500);
@@ -71,10 +45,80 @@ export async function measureFailOver(cluster: Cluster, round: number): Promise<
       firstMs: delays[0] ?? 0,
       medianMs: delays[Math.floor(delays.length / 2)] ?? 0,
       worstMs: delays.at(-1) ?? 0,
+      others: { idleMs, duringMs },
     };
   } finally {
     await platform.close();
   }
+}
+
+/** The value below which 99 of 100 lie; 0 of none. */
+export function p99(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.99) - 1] ?? 0;
+}
+
+async function addAccount({ cluster, platform, round }: Scene): Promise<void> {
+  await must(
+    cluster.api('/v1/accounts', {
+      body: {
+        name: `failover-${round}`,
+        agent: 'main',
+        channel: 'webhook',
+        options: {
+          verify: 'hmac-sha256-header',
+          header: 'x-hub-signature-256',
+          prefix: 'sha256=',
+          idHeader: 'x-github-delivery',
+          template: '{{text}}',
+          replyUrl: `${platform.url}/in`,
+        },
+        secrets: { secret: 'failover-secret-of-a-test' },
+      },
+    }),
+  );
+}
+
+/** Lanes that have answered once: those of the worker to be killed, and those of others. */
+async function warmUp(scene: Scene): Promise<{ lanes: number[]; others: number[]; victim: NodeProcess }> {
+  const { cluster, platform } = scene;
+  const warm = await Promise.all(Array.from({ length: LANES }, (_, lane) => send(scene, lane)));
+  await until('warm replies', () => platform.sends.length >= LANES, 20_000);
+  const victim = cluster.workers.find((node) => node.alive);
+  if (victim === undefined) throw new Error('no live worker');
+  const owned = await partitionsOf(cluster, victim.bootId);
+  const [lanes, others]: [number[], number[]] = [[], []];
+  for (const [lane, { partition }] of warm.entries()) (owned.has(partition) ? lanes : others).push(lane);
+  return { lanes, others, victim };
+}
+
+async function delaysOf(scene: Scene, lanes: readonly number[], killedAtMs: number): Promise<number[]> {
+  const runs = new Set((await Promise.all(lanes.map((lane) => send(scene, lane)))).map(({ runId }) => runId));
+  const replies = () => scene.platform.sends.filter(({ body }) => runs.has(body.runId));
+  await until('replies after the kill', () => replies().length >= runs.size, 30_000);
+  return replies()
+    .map(({ body }) => Date.parse(body.startedAt) - killedAtMs)
+    .toSorted((a, b) => a - b);
+}
+
+/** Messages at an even pace, one lane after another; how long each took to its reply. */
+async function probe(scene: Scene, lanes: readonly number[]): Promise<number[]> {
+  const sentAtMs = new Map<string, number>();
+  const sending: Promise<void>[] = [];
+  for (let n = 0; n < PROBE_SECONDS * PROBES_PER_SECOND && lanes.length > 0; n++) {
+    const atMs = Date.now();
+    sending.push(send(scene, lanes[n % lanes.length] ?? 0).then(({ runId }) => void sentAtMs.set(runId, atMs)));
+    await sleep(1000 / PROBES_PER_SECOND);
+  }
+  await Promise.all(sending);
+  const replies = () => scene.platform.sends.filter(({ body }) => sentAtMs.has(body.runId));
+  await until('replies of the other lanes', () => replies().length >= sentAtMs.size, 30_000);
+  return replies().map(({ atMs, body }) => atMs - (sentAtMs.get(body.runId) ?? atMs));
+}
+
+async function send({ cluster, round }: Scene, lane: number): Promise<{ runId: string; partition: number }> {
+  const body = { accountId: `failover-${round}`, sessionKey: `failover-${round}-${lane}`, text: 'hello' };
+  const { json } = await must(cluster.api('/v1/messages', { body }));
+  return { runId: json.runId, partition: json.partition };
 }
 
 async function partitionsOf(cluster: Cluster, bootId: string): Promise<Set<number>> {

@@ -2,14 +2,17 @@
  * `npm run chaos -- [--rounds 30] [--only TEXT] [--rate 100] [--absence 60] [--rolling]`: every fault in every phase of a message, under
  * load on a cluster of two of each service, judged from acceptances and sends, from the rows, and from the timeline of every
  * event; then the time from the kill of a worker to the next turn of its lanes. `--only` names a part of a cell ("kill -9",
- * "running"); `--absence`: seconds that Redis and NATS are away; `--rolling`: only a rollout, every process replaced in turn
- * behind a balancer. Exit code 3 when a promise was broken.
+ * "running"), or "fail-over"; `--absence`: seconds that Redis and NATS are away; `--rolling`: only a rollout, every process
+ * replaced in turn behind a balancer; `--race 10000`: only so many rounds of an event that arrives while its lane is left.
+ * Exit code 3 when a promise was broken.
  */
 import { parseArgs } from 'node:util';
+import { startLocalServices } from '@turnkeeper/platform/local-services';
 import { trialOf } from './cell.ts';
-import { measureFailOver } from './fail-over.ts';
+import { measureFailOver, p99 } from './fail-over.ts';
 import { faults, killLeader } from './faults.ts';
 import { PHASES } from './phases.ts';
+import { race } from './race.ts';
 import { isRolled, ROLLING_ENV, rollOut } from './rolling.ts';
 import { isClean, openStage, type Stage, type Trial, underLoad } from './stage.ts';
 
@@ -20,14 +23,22 @@ const { values: flags } = parseArgs({
     rate: { type: 'string', default: '100' },
     absence: { type: 'string', default: '10' },
     rolling: { type: 'boolean', default: false },
+    race: { type: 'string', default: '0' },
   },
 });
 const load = { ratePerSecond: Number(flags.rate), lanes: 100 };
 const LEADER = 'kill -9 of the leader';
 
-await using stage = await openStage(ROLLING_ENV);
-if (flags.rolling) await rollingRestart(stage);
-else await matrix(stage);
+const FAIL_OVER = 'fail-over';
+
+if (Number(flags.race) > 0) await runRace(Number(flags.race));
+else await runOnStage();
+
+async function runOnStage(): Promise<void> {
+  await using stage = await openStage(ROLLING_ENV);
+  if (flags.rolling) await rollingRestart(stage);
+  else await matrix(stage);
+}
 
 async function matrix(on: Stage): Promise<void> {
   for (const fault of faults(Number(flags.absence) * 1000)) {
@@ -39,7 +50,7 @@ async function matrix(on: Stage): Promise<void> {
   if (LEADER.includes(flags.only)) {
     judge(LEADER, await underLoad(on, { ...load, seconds: 8, delayMs: 50 }, () => killLeader(on)));
   }
-  if (flags.only === '') await failOver(on, Number(flags.rounds));
+  if (FAIL_OVER.includes(flags.only)) await failOver(on, Number(flags.rounds));
 }
 
 async function rollingRestart(on: Stage): Promise<void> {
@@ -56,25 +67,48 @@ async function rollingRestart(on: Stage): Promise<void> {
   if (!isRolled(rollout)) process.exitCode = 3;
 }
 
+async function runRace(rounds: number): Promise<void> {
+  const services = await startLocalServices({ need: ['postgres', 'redis'], env: {} });
+  try {
+    const startedMs = Date.now();
+    const { arrived, doubled, lost, slowestMs } = await race({ urls: services.urls, rounds });
+    const moments = Object.entries(arrived).map(([moment, count]) => `${count} ${moment}`);
+    say(`${rounds} rounds in ${Math.round((Date.now() - startedMs) / 1000)} s: ${moments.join(', ')}`);
+    say(`waited for ever: ${lost.length}, answered twice: ${doubled}, slowest round: ${slowestMs} ms`);
+    for (const round of lost) say(`  ${round}`);
+    if (lost.length + doubled > 0) process.exitCode = 3;
+  } finally {
+    await services.stop();
+  }
+}
+
 function judge(name: string, trial: Trial): void {
   say(`${name.padEnd(72)} ${verdict(trial)}`);
   if (!isClean(trial)) process.exitCode = 3;
 }
 
 async function failOver(on: Stage, rounds: number): Promise<void> {
-  const firsts: number[] = [];
+  const medians: number[] = [];
   const worsts: number[] = [];
+  const idle: number[] = [];
+  const during: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    const { lanes, firstMs, medianMs, worstMs } = await measureFailOver(on.cluster, round);
-    say(
-      `kill → next turn, round ${round + 1}: ${lanes} lanes, first ${firstMs} ms, median ${medianMs} ms, worst ${worstMs} ms`,
-    );
-    firsts.push(medianMs);
+    const { lanes, firstMs, medianMs, worstMs, others } = await measureFailOver(on.cluster, round);
+    const delays = `${lanes} lanes, first ${firstMs} ms, median ${medianMs} ms, worst ${worstMs} ms`;
+    const beside = `other lanes p99 ${p99(others.idleMs)} ms before, ${p99(others.duringMs)} ms from the kill on`;
+    say(`kill → next turn, round ${round + 1}: ${delays}; ${beside}`);
+    medians.push(medianMs);
     worsts.push(worstMs);
+    idle.push(...others.idleMs);
+    during.push(...others.duringMs);
   }
-  firsts.sort((a, b) => a - b);
+  medians.sort((a, b) => a - b);
   say(
-    `kill → next turn over ${rounds} rounds: median ${firsts[Math.floor(rounds / 2)]} ms, worst ${Math.max(...worsts)} ms`,
+    `kill → next turn over ${rounds} rounds: median ${medians[Math.floor(rounds / 2)]} ms, worst ${Math.max(...worsts)} ms`,
+  );
+  const [before, after] = [p99(idle), p99(during)];
+  say(
+    `other lanes over ${rounds} rounds: p99 ${before} ms before, ${after} ms from the kill on (× ${(after / before).toFixed(2)})`,
   );
 }
 

@@ -78,6 +78,16 @@ describe('a message', () => {
     expect(await runOf(second, 30)).toMatchObject({ status: 'error', error: { code: 'agent_error' } });
   });
 
+  test('is answered under a key of letters that stores and queues use for themselves, and no slot stays taken', async () => {
+    const keys = ['*', ':', '{}', '{tk:0}', 'a:*', '%', "'", '\\', '\u{1f511}'];
+    const runs = await Promise.all(keys.map((sessionKey) => send({ sessionKey, text: sessionKey })));
+    for (const [n, runId] of runs.entries()) {
+      expect(await runOf(runId, 30)).toMatchObject({ sessionKey: keys[n], status: 'ok', reply: { text: keys[n] } });
+    }
+    const taken = () => cluster.metric('session-worker', 'turnkeeper_turn_slots_used');
+    await until('no slot is taken', async () => (await taken()) === 0, 30_000);
+  });
+
   test('without anything to say ends without a reply', async () => {
     const runId = await send({ sessionKey: newKey(), text: ' ' });
     expect(await runOf(runId, 30)).toMatchObject({ status: 'no_reply' });

@@ -158,6 +158,25 @@ describe('the scheduler', () => {
     ]);
   });
 
+  it('serves a hundred lanes of one event each before the second slice of a lane with no end', () => {
+    const { scheduler } = schedulerOf({ slotsMax: 1 });
+    scheduler.wake(lane('a', 'endless'), null);
+    for (let i = 0; i < 100; i++) scheduler.wake(lane('a', String(i)), null);
+    const served: string[] = [];
+    while (served.length < 102) {
+      const [entry] = scheduler.next(1);
+      if (entry === undefined) throw new Error('nothing was picked');
+      served.push(entry.lane.laneId);
+      const isEndless = entry.lane.laneId === 'a/endless';
+      for (let turn = 0; isEndless && turn < 4; turn++) scheduler.running(entry, []);
+      scheduler.leave(entry);
+      if (isEndless) scheduler.requeue(entry);
+      else scheduler.drop(entry);
+    }
+    expect(served[0]).toBe('a/endless');
+    expect(served.indexOf('a/endless', 1)).toBe(101);
+  });
+
   it('lets a tenant with 5,000 ready lanes delay another by one pick at most', () => {
     const { scheduler } = schedulerOf({ slotsMax: 200, lanesMax: 10_000, capOf: () => 1000 });
     for (let i = 0; i < 5000; i++) scheduler.wake(lane('a', String(i)), null);

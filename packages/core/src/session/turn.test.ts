@@ -108,6 +108,19 @@ describe('a turn', () => {
     expect(await end).toEqual({ how: 'failed', status: 'timeout', code: 'turn_timeout' });
   });
 
+  it('is not held to have run while it waited to begin, however long', async () => {
+    const { turns, asked, clock } = turnsOf();
+    const claimed = turnOf(1);
+    turns.announce(claimed.fence.turnId);
+    await clock.advance(20 * 60_000);
+    turns.expire();
+    const end = turns.run(claimed).then((run) => run.end);
+    await clock.advance(2_900);
+    turns.expire();
+    asked[0]?.reply(replied);
+    expect(await end).toEqual(replied);
+  });
+
   it('ends as an error when its agent throws', async () => {
     const { turns } = turnsOf(() => Promise.reject(new Error('a bug')));
     expect(await start(turns).end).toEqual({ how: 'failed', status: 'error', code: 'internal' });
