@@ -205,7 +205,7 @@ async function startWorker(scene: Race, stage: Stage, locks: LaneLocks): Promise
     crashPoints: { hit: () => undefined },
     metrics: {
       ...{ staleFences: nothing, eventsSettled: nothing, turnsTotal: nothing, activations: nothing },
-      ...{ commitsRefused: nothing, turnStartSeconds: nothing, turnSeconds: nothing },
+      ...{ commitsRefused: nothing, loopStops: nothing, turnStartSeconds: nothing, turnSeconds: nothing },
     },
   });
   return { bootId, runner };
