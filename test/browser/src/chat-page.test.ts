@@ -178,20 +178,62 @@ describe.skipIf(CHROMIUM === undefined)('the chat page', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await expect.poll(() => room.frames.some(({ type }) => type === 'stop')).toBe(true);
-    room.tell('turn.finished', { status: 'discarded' });
+    room.tell('turn.interrupted', { reason: 'stop', willResume: false });
     room.tell('input.required', { inputId: 'inp_1', kind: 'text', prompt: 'Which city?', options: null });
-    const answer = page.getByRole('textbox', { name: 'Which city?' });
-    await answer.waitFor();
-    await field().focus();
-    for (let i = 0; i < 8; i++) {
-      if ((await answer.and(page.locator(':focus')).count()) > 0) break;
-      await page.keyboard.press('Shift+Tab');
-    }
+    await page.getByRole('textbox', { name: 'Answer: Which city?' }).waitFor();
     await page.keyboard.type('Paris');
     await page.keyboard.press('Enter');
     await expect
       .poll(() => room.frames.find(({ type }) => type === 'input.answer'))
       .toMatchObject({ inputId: 'inp_1', text: 'Paris' });
+  });
+
+  it('keeps what a stopped assistant had written, and says that it was stopped', async () => {
+    await open();
+    room.message('user', 'Tell me about the harbour');
+    room.tell('turn.started', { runIds: [] });
+    room.delta(0, 'The harbour was built in 1874, when');
+    await page.getByText('The harbour was built').waitFor();
+    await page.getByRole('button', { name: 'Stop the assistant' }).click();
+    await page.keyboard.type('typed at once');
+    expect(await field().inputValue()).toBe('typed at once');
+    room.tell('turn.interrupted', { reason: 'stop', willResume: false });
+    room.tell('notice.created', { code: 'stopped', text: 'Stopped.' });
+    await log().getByText('Stopped.').waitFor();
+    expect(await log().getByRole('listitem').count()).toBe(3);
+    await log().getByText('The harbour was built in 1874, when …').waitFor();
+    await shoot('chat-stopped');
+  });
+
+  it('takes what is written for the answer to a question, and keeps both in the conversation', async () => {
+    await open();
+    room.message('user', 'A ticket to the sea, please');
+    const asks = { inputId: 'inp_1', kind: 'question', prompt: 'Which city do you start from?', options: null };
+    room.tell('input.required', asks);
+    await page.getByRole('button', { name: 'Stop the assistant' }).waitFor();
+    await shoot('chat-question');
+    const answer = page.getByRole('textbox', { name: 'Answer: Which city do you start from?' });
+    room.isAway = true;
+    room.cut();
+    await page.getByText('Reconnecting…').waitFor();
+    await answer.fill('Paris');
+    await answer.press('Enter');
+    await page.getByText('Your answer: Paris – will be sent when connected').waitFor();
+    room.isAway = false;
+    await expect
+      .poll(() => room.frames.filter(({ type }) => type === 'input.answer'))
+      .toMatchObject([{ inputId: 'inp_1', text: 'Paris' }]);
+    room.tell('input.resolved', { inputId: 'inp_1', outcome: 'answered', by: 'visitor' });
+    room.message('assistant', 'Then it is 42 €.');
+    await log().getByText('Then it is 42 €.').waitFor();
+    expect(await log().getByRole('paragraph').allTextContents()).toEqual([
+      'A ticket to the sea, please',
+      'Which city do you start from?',
+      'Paris',
+      'Then it is 42 €.',
+    ]);
+    await shoot('chat-answered');
+    expect(sent()).toEqual([]);
   });
 
   it.for(['light', 'dark'] as const)('has no serious fault of accessibility in the %s theme', async (theme) => {
@@ -200,7 +242,7 @@ describe.skipIf(CHROMIUM === undefined)('the chat page', () => {
     talk();
     room.tell('input.required', { inputId: 'inp_1', kind: 'choice', prompt: 'Shall I?', options: ['Yes', 'No'] });
     room.say({ type: 'error', data: { code: 'nothing_to_stop', detail: '' } });
-    await field().fill('x');
+    await page.getByRole('textbox', { name: 'Answer: Shall I?' }).fill('x');
     await page.getByRole('button', { name: 'Yes' }).waitFor();
     await page.evaluate(axe.source);
     const found = (await page.evaluate('axe.run()')) as {

@@ -87,7 +87,8 @@ describe.skipIf(CHROMIUM === undefined)('the chat page of a cluster', () => {
     const answer = page.getByRole('textbox', { name: 'Which city?' });
     await answer.fill('Paris');
     await answer.press('Enter');
-    await expect.poll(() => answers().count(), { timeout: 60_000 }).toBe(1);
+    // the question, and what the agent says to its answer
+    await expect.poll(() => answers().allInnerTexts(), { timeout: 60_000 }).toEqual(['Which city?', 'Paris']);
     expect(await answer.count()).toBe(0);
   });
 
@@ -126,6 +127,8 @@ describe.skipIf(CHROMIUM === undefined)('the chat page of a cluster', () => {
     await ask(Array.from({ length: 10 }, () => WORDS).join(' '));
     await live().getByText('word2').first().waitFor();
     await page.getByRole('button', { name: 'Stop the assistant' }).click();
-    await expect.poll(() => live().count(), { timeout: 30_000 }).toBe(0);
+    await page.getByRole('log').getByText('Stopped.').waitFor();
+    expect(await live().count()).toBe(0);
+    expect(await answers().first().textContent()).toContain('word2');
   });
 });

@@ -17,6 +17,8 @@ export interface ChatState extends View {
   readonly link: LinkState;
   readonly fault: LinkFault | null;
   readonly outgoing: readonly Outgoing[];
+  /** What was said to the question that is open, and has not come to it yet. */
+  readonly answered: string | null;
   /** Something that went wrong, in words. */
   readonly alert: string | null;
   /** The past is here: what is shown is not half of it. */
@@ -51,7 +53,7 @@ export class ChatSession {
       onReady: (rooms) => this.#enter(rooms),
       onFrame: (frame) => this.#take(frame),
     });
-    const nothing = { outgoing: [], alert: null, isLoaded: false };
+    const nothing = { outgoing: [], answered: null, alert: null, isLoaded: false };
     this.#state = { ...this.#conversation.view, link: 'connecting', fault: null, ...nothing };
   }
 
@@ -85,8 +87,12 @@ export class ChatSession {
     this.#show({ outgoing: this.#waiting() });
   }
 
+  /** Answers the question that is open; without a connection once there is one again. */
   answer(inputId: string, text: string): void {
+    this.#conversation.answer(inputId, text);
+    this.#show({ answered: this.#conversation.answered, alert: null });
     this.#socket.send({ type: 'input.answer', inputId, text });
+    this.#socket.wake();
   }
 
   stop(): void {
@@ -121,16 +127,25 @@ export class ChatSession {
     else if (frame.type === 'error') this.#show({ alert: wordsFor((frame['data'] as { code: string }).code) });
     else if (frame.type !== 'pong') this.#event(frame as unknown as StreamEvent & { id?: string });
     this.#outbox?.ended(this.#settled);
-    this.#show({ ...this.#conversation.view, outgoing: this.#waiting() });
+    const { view, answered } = this.#conversation;
+    this.#show({ ...view, answered, outgoing: this.#waiting() });
   }
 
   #event(event: StreamEvent & { readonly id?: string }): void {
     const shown = this.#conversation.add(event);
     if (shown !== null) this.#outbox?.remove(shown);
     if (event.type === 'run.settled') this.#ended(event.data.runId);
-    if (event.type === 'stream.replayed') this.#show({ isLoaded: true });
+    if (event.type === 'stream.replayed') this.#replayed();
     if (event.type === 'run.settled' || event.type === 'message.created') this.#seenSeq = event.seq ?? this.#seenSeq;
     if (event.type === 'message.created' && event.data.role === 'assistant') this.#tellSeen();
+  }
+
+  /** The past is here: a question that is still open did not get what was said to it. */
+  #replayed(): void {
+    const { view, answered } = this.#conversation;
+    if (view.question !== null && answered !== null)
+      this.#socket.send({ type: 'input.answer', inputId: view.question.inputId, text: answered });
+    this.#show({ isLoaded: true });
   }
 
   #ended(runId: string): void {

@@ -24,6 +24,7 @@ export interface Question {
   readonly inputId: string;
   readonly prompt: string;
   readonly options: readonly string[];
+  readonly at: string;
 }
 
 /** A room as it is known here. */
@@ -43,6 +44,8 @@ type Event = StreamEvent & { readonly id?: string };
  * make entries. Deltas only show what is being written until its `message.created` is there.
  */
 export class Conversation {
+  /** What was said here to questions: the room tells that one is answered, not with what. */
+  readonly #answers = new Map<string, string>();
   readonly #live = new LiveText();
   #view: View = { entries: [], liveText: '', isRunning: false, question: null };
   #cursor: string | null = null;
@@ -60,14 +63,48 @@ export class Conversation {
   add(event: Event): string | null {
     if (event.id !== undefined) this.#cursor = event.id;
     if (event.type === 'stream.reset') this.#forget();
+    if (event.type === 'turn.interrupted' && event.data.reason === 'stop') this.#stopped(event);
     if (this.#live.add(event)) this.#change({ liveText: this.#live.text });
     if (event.type === 'turn.started') this.#change({ isRunning: true });
     if (event.type === 'turn.finished' || event.type === 'turn.interrupted') this.#change({ isRunning: false });
     if (event.type === 'notice.created') this.#notice(event, event.data);
     if (event.type === 'run.settled') this.#settled(event);
-    if (event.type === 'input.required') this.#change({ question: questionOf(event.data), isRunning: false });
-    if (event.type === 'input.resolved') this.#change({ question: null });
+    if (event.type === 'input.required') this.#change({ question: questionOf(event), isRunning: false });
+    if (event.type === 'input.resolved') this.#resolved(event);
     return event.type === 'message.created' ? this.#message(event) : null;
+  }
+
+  /** What this page says to a question. */
+  answer(inputId: string, text: string): void {
+    this.#answers.set(inputId, text);
+  }
+
+  /** What was said here to the question that is open. */
+  get answered(): string | null {
+    return this.#answers.get(this.#view.question?.inputId ?? '') ?? null;
+  }
+
+  /** A turn that somebody stopped is in no transcript: what it had written so far is kept here. */
+  #stopped({ turnId, at }: Event): void {
+    const attachments: readonly Attachment[] = [];
+    const text = this.#live.text.trimEnd();
+    if (text !== '') this.#append({ id: `cut-${turnId}`, from: 'assistant', text: `${text} …`, attachments, at });
+    this.#append({ id: `stop-${turnId}`, from: 'notice', text: STOPPED, attachments, at });
+  }
+
+  /** The question and its answer stay. */
+  #resolved({ data, at }: Extract<Event, { type: 'input.resolved' }>): void {
+    const { question } = this.#view;
+    this.#change({ question: null });
+    if (question === null) return;
+    const { inputId, prompt } = question;
+    const attachments: readonly Attachment[] = [];
+    this.#append({ id: `asked-${inputId}`, from: 'assistant', text: prompt, attachments, at: question.at });
+    const answer = data.outcome === 'answered' ? this.#answers.get(inputId) : undefined;
+    const note = ENDS_OF_QUESTIONS[String(data.outcome)];
+    if (answer !== undefined) this.#append({ id: `said-${inputId}`, from: 'you', text: answer, attachments, at });
+    else if (note !== undefined) this.#append({ id: `said-${inputId}`, from: 'notice', text: note, attachments, at });
+    this.#answers.delete(inputId);
   }
 
   #message({ data, at }: Extract<Event, { type: 'message.created' }>): string | null {
@@ -82,8 +119,9 @@ export class Conversation {
   }
 
   #notice({ seq, at }: Event, { code, text }: { readonly code: string; readonly text: string }): void {
-    // the question itself is shown
+    // the question itself is shown, and that a turn was stopped is said
     if (code === 'input_required') return;
+    if (code === 'stopped' && this.#view.entries.at(-1)?.text === STOPPED) return;
     this.#append({ id: `notice-${seq}-${code}`, from: 'notice', text, attachments: [], at });
   }
 
@@ -111,7 +149,16 @@ export class Conversation {
   }
 }
 
-function questionOf({ inputId, prompt, options }: Readonly<Record<string, unknown>>): Question {
+function questionOf({ at, data }: Extract<Event, { type: 'input.required' }>): Question {
+  const { inputId, prompt, options }: Readonly<Record<string, unknown>> = data;
   const text = typeof prompt === 'string' ? prompt : '';
-  return { inputId: String(inputId), prompt: text, options: Array.isArray(options) ? options.map(String) : [] };
+  return { inputId: String(inputId), prompt: text, options: Array.isArray(options) ? options.map(String) : [], at };
 }
+
+const STOPPED = wordsForEnd('stopped');
+
+/** An expired one ends its message, which says so. */
+const ENDS_OF_QUESTIONS: Readonly<Record<string, string>> = {
+  answered: 'Answered.',
+  cancelled: 'The question was withdrawn.',
+};

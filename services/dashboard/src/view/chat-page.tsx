@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { ChatSession, ChatState } from '../chat/chat-session.ts';
 import type { Files } from '../chat/files.ts';
+import type { Upload } from '../chat/outbox.ts';
 import type { PickedFiles } from '../chat/picked-files.ts';
 import { Composer } from './composer.tsx';
 import { LinkBar, LinkEnded } from './link-bar.tsx';
@@ -39,7 +40,12 @@ interface ChatProps extends Omit<ChatPageProps, 'title'> {
 
 function Chat({ state, session, files, picked }: ChatProps) {
   const composer = useRef<HTMLTextAreaElement>(null);
-  const isBusy = state.isRunning || state.outgoing.some(({ isAccepted }) => isAccepted);
+  const { question } = state;
+  const isBusy = state.isRunning || question !== null || state.outgoing.some(({ isAccepted }) => isAccepted);
+  const answer = (text: string) => {
+    if (question !== null) session.answer(question.inputId, text);
+    composer.current?.focus();
+  };
   const { isOver, handlers } = useDrop((dropped) => {
     picked.add(dropped);
     composer.current?.focus();
@@ -50,16 +56,13 @@ function Chat({ state, session, files, picked }: ChatProps) {
   return (
     <div className="chat" {...handlers}>
       <MessageLog state={state} session={session} files={files} />
-      <Announcer isBusy={isBusy} />
-      {state.question !== null && (
+      <Announcer isBusy={isBusy && question === null} />
+      {question !== null && (
         <QuestionCard
-          key={`${state.question.inputId}/${state.link}`}
-          question={state.question}
+          question={question}
+          answered={state.answered}
           isOnline={state.link === 'online'}
-          onAnswer={(inputId, text) => {
-            session.answer(inputId, text);
-            composer.current?.focus();
-          }}
+          onAnswer={answer}
         />
       )}
       {state.alert !== null && (
@@ -71,12 +74,24 @@ function Chat({ state, session, files, picked }: ChatProps) {
         field={composer}
         files={picked}
         isBusy={isBusy}
-        onSend={(text, uploads) => session.send(text, uploads)}
-        onStop={() => session.stop()}
+        asked={question !== null && state.answered === null ? question.prompt : null}
+        onSend={(text, uploads) => {
+          if (isAnswer(state, text, uploads)) answer(text);
+          else session.send(text, uploads);
+        }}
+        onStop={() => {
+          session.stop();
+          composer.current?.focus();
+        }}
       />
       {isOver && <p className="drop">Drop the files to attach them</p>}
     </div>
   );
+}
+
+/** To an open question one writes its answer; commands, and what brings files, are messages. */
+function isAnswer({ question, answered }: ChatState, text: string, uploads: readonly Upload[]): boolean {
+  return question !== null && answered === null && uploads.length === 0 && !text.startsWith('/');
 }
 
 /** For who listens: that something is being written. What was written is read by the log. */

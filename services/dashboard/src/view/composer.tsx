@@ -21,12 +21,14 @@ export interface ComposerProps {
   readonly files: PickedFiles;
   /** A turn runs or waits: it can be stopped. */
   readonly isBusy: boolean;
+  /** The question that what is written answers; null: it is a message. */
+  readonly asked: string | null;
   readonly onSend: (text: string, uploads: readonly Upload[]) => void;
   readonly onStop: () => void;
 }
 
 /** Where one writes. Enter sends, Shift and Enter makes a new line. It takes messages without a connection, too. */
-export function Composer({ field, files, isBusy, onSend, onStop }: ComposerProps) {
+export function Composer({ field, files, isBusy, asked, onSend, onStop }: ComposerProps) {
   const [text, setText] = useState('');
   const { picked, news, alert } = useSyncExternalStore(files.subscribe, files.state);
   const isLong = new TextEncoder().encode(text).length > TEXT_BYTES_MAX;
@@ -64,8 +66,8 @@ export function Composer({ field, files, isBusy, onSend, onStop }: ComposerProps
           ref={field}
           rows={1}
           value={text}
-          aria-label="Message"
-          placeholder="Write a message"
+          aria-label={asked === null ? 'Message' : `Answer: ${asked}`}
+          placeholder={asked === null ? 'Write a message' : 'Write your answer'}
           enterKeyHint="send"
           onChange={(event) => setText(event.target.value)}
           onPaste={(event: ClipboardEvent) => {
@@ -81,7 +83,13 @@ export function Composer({ field, files, isBusy, onSend, onStop }: ComposerProps
           }}
         />
         {isBusy && (
-          <button type="button" className="icon" aria-label="Stop the assistant" title="Stop" onClick={onStop}>
+          <button
+            type="button"
+            className="icon"
+            aria-label="Stop the assistant"
+            title={asked === null ? 'Stop' : 'Withdraw the question'}
+            onClick={onStop}
+          >
             <Icon name="stop" />
           </button>
         )}

@@ -50,10 +50,13 @@ export function LiveBubble({ text }: { readonly text: string }) {
 export function OutgoingBubble({
   message,
   isOnline,
+  isAsked,
   onRetry,
   onDiscard,
 }: {
   readonly message: Outgoing;
+  /** A question stands before it. */
+  readonly isAsked: boolean;
   readonly isOnline: boolean;
   readonly onRetry: () => void;
   readonly onDiscard: () => void;
@@ -70,7 +73,13 @@ export function OutgoingBubble({
       </div>
       {fault === undefined ? (
         <small className="note">
-          {isAccepted ? 'Waiting for its turn' : isOnline ? 'Sending…' : 'Will be sent when connected'}
+          {isAccepted
+            ? isAsked
+              ? 'Waits for the answer to the question'
+              : 'Waiting for its turn'
+            : isOnline
+              ? 'Sending…'
+              : 'Will be sent when connected'}
         </small>
       ) : (
         <small className="note fault" role="alert">

@@ -22,7 +22,11 @@ export function MessageLog({
     <main className="middle">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reached with the keyboard */}
       <section className="log" ref={log} tabIndex={0} aria-label="Messages">
-        {isEmpty && <p className="empty">Nothing has been said yet. Write something to begin.</p>}
+        {isEmpty && (
+          <p className="empty">
+            Nothing has been said yet. Write something to begin; /stop stops the assistant, /new begins afresh.
+          </p>
+        )}
         {/* what comes while the past is loaded is not read aloud */}
         <div role="log" aria-live={isLoaded ? 'polite' : 'off'} aria-relevant="additions" aria-label="Conversation">
           <ol>
@@ -38,6 +42,7 @@ export function MessageLog({
               key={message.clientId}
               message={message}
               isOnline={state.link === 'online'}
+              isAsked={state.question !== null}
               onRetry={() => session.retry(message)}
               onDiscard={() => session.discard(message.clientId)}
             />

@@ -1,54 +1,40 @@
-import { useId, useState } from 'react';
+import { useId } from 'react';
 import type { Question } from '../chat/conversation.ts';
 
-/** What the assistant asks, with its answers as buttons or a field. */
+/** What the assistant asks, with its answers as buttons where it gives some. Any other is written in the field below. */
 export function QuestionCard({
   question,
+  answered,
   isOnline,
   onAnswer,
 }: {
   readonly question: Question;
+  /** What was said to it, on its way. */
+  readonly answered: string | null;
   readonly isOnline: boolean;
-  readonly onAnswer: (inputId: string, text: string) => void;
+  readonly onAnswer: (text: string) => void;
 }) {
-  const { inputId, prompt, options } = question;
-  const [text, setText] = useState('');
-  const [isSent, setSent] = useState(false);
+  const { prompt, options } = question;
   const title = useId();
-  const answer = (given: string) => {
-    setSent(true);
-    onAnswer(inputId, given);
-  };
-  const isOff = isSent || !isOnline;
   return (
     <section className="question" aria-labelledby={title}>
       <h2 id={title}>{prompt || 'The assistant asks you something'}</h2>
-      {options.length > 0 ? (
+      {answered === null && options.length > 0 && (
         <div className="answers">
           {options.map((option) => (
-            <button key={option} type="button" className="button" disabled={isOff} onClick={() => answer(option)}>
+            <button key={option} type="button" className="button" onClick={() => onAnswer(option)}>
               {option}
             </button>
           ))}
         </div>
-      ) : (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (text.trim() !== '') answer(text.trim());
-          }}
-        >
-          <input
-            aria-labelledby={title}
-            value={text}
-            disabled={isSent}
-            onChange={(event) => setText(event.target.value)}
-          />
-          <button type="submit" className="button" disabled={isOff || text.trim() === ''}>
-            Answer
-          </button>
-        </form>
       )}
+      <p className="hint" role="status">
+        {answered === null
+          ? options.length > 0
+            ? 'Choose, or write another answer below.'
+            : 'The assistant waits for you: what you write below is the answer.'
+          : `Your answer: ${answered} – ${isOnline ? 'sending…' : 'will be sent when connected'}`}
+      </p>
     </section>
   );
 }
