@@ -1,4 +1,5 @@
 import { type AssistantBlock, historyWindow, provenanceOf, repairTranscript, sanitizeCalls } from '@turnkeeper/core';
+import { HISTORY_LIMIT_DEFAULT, HistoryQuerySchema } from '@turnkeeper/protocol';
 import type { Adapters } from './adapter.ts';
 
 interface WindowInput {
@@ -34,6 +35,12 @@ const labelOf = ({ role, callId, resultFor }: RepairRow) =>
   role === 'tool' ? `toolResult:${callId}${resultFor === undefined ? ':synthetic' : ''}` : role;
 
 export const historyAdapters: Adapters = {
+  'api.historyLimit': ({ raw }: { raw: string | null }) => {
+    const query = HistoryQuerySchema.safeParse(raw === null ? {} : { limit: raw });
+    return query.success
+      ? { status: 200, limit: query.data.limit ?? HISTORY_LIMIT_DEFAULT }
+      : { status: 400, limit: null };
+  },
   'history.window': (input: WindowInput) => {
     const messages = input.blocks.flatMap(({ repeat, messages }) => Array.from({ length: repeat }, () => messages));
     return historyWindow(messages.flat(), input);
