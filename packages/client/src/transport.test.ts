@@ -160,3 +160,17 @@ test('goes through a history from the newest message back', async () => {
   for await (const { text } of client(server).sessions.history('k')) texts.push(text);
   expect(texts).toEqual(['4', '3', '2', '1']);
 });
+
+test('says which option is missing, and takes an address that ends in /v1', async () => {
+  const made = (options: object) => new Turnkeeper(options as ConstructorParameters<typeof Turnkeeper>[0]);
+  expect(() => made({ auth: 'k' })).toThrow('baseUrl: give at least one address');
+  expect(() => made({ baseUrl: 'http://a' })).toThrow('auth: give a key');
+  const asked: string[] = [];
+  const fetch = async (url: string) => {
+    asked.push(url);
+    throw nobody();
+  };
+  const call = made({ baseUrl: 'http://a/v1/', auth: 'k', fetch, attemptsMax: 1 }).runs.get('run_1');
+  await expect(call).rejects.toThrow('http://a did not answer');
+  expect(asked).toEqual(['http://a/v1/runs/run_1']);
+});

@@ -61,8 +61,11 @@ export class Transport {
 
   constructor(options: TurnkeeperOptions) {
     this.#options = options;
-    this.#nodes = [options.baseUrl].flat().map((url) => url.replace(/\/+$/, ''));
+    const { auth, baseUrl = [] } = options;
+    // other APIs' addresses end in /v1, and so do those that people copy
+    this.#nodes = [baseUrl].flat().map((url) => url.replace(/\/+$/, '').replace(/\/v1$/, ''));
     if (this.#nodes.length === 0) throw new TypeError('baseUrl: give at least one address');
+    if (typeof auth !== 'function' && !auth) throw new TypeError('auth: give a key, a token, or what gets one');
   }
 
   /**
@@ -114,8 +117,9 @@ export class Transport {
     const { auth, fetch = globalThis.fetch } = this.#options;
     const token = typeof auth === 'string' ? auth : await auth();
     signal.throwIfAborted();
-    const answer = await answered(signal, () =>
-      fetch(this.#urlOf(call), {
+    const url = this.#urlOf(call);
+    const answer = await answered(signal, nodeOf(url), () =>
+      fetch(url, {
         method: call.method,
         headers: headersOf(call, token),
         ...bodyOf(call),
@@ -138,7 +142,7 @@ export class Transport {
     const patience = new Patience({ signal, timeoutMs, overdue: () => new ConnectionError('no answer in time') });
     try {
       const answer = await this.open(call, patience.signal);
-      const whole = await answered(patience.signal, () => read(answer));
+      const whole = await answered(patience.signal, nodeOf(answer.url), () => read(answer));
       return whole();
     } finally {
       patience.end();
@@ -175,17 +179,22 @@ function headersOf({ body, headers, idempotencyKey }: Call, token: string): Reco
 }
 
 /** What fetch throws tells nothing that programs could rely on; when the signal was the reason, its reason is. */
-async function answered<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+async function answered<Result>(signal: AbortSignal, where: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
-    throw new ConnectionError('nobody answered, or the answer was cut off', { cause });
+    throw new ConnectionError(`${where} did not answer, or the answer was cut off`, { cause });
   }
 }
 
+/** An address without its path. */
+function nodeOf(url: string): string {
+  return /^[a-z]+:\/\/[^/]*/i.exec(url)?.[0] ?? 'the server';
+}
+
 async function refusalOf(answer: Response, signal: AbortSignal): Promise<ApiError | BadAnswerError> {
-  const text = await answered(signal, () => answer.text());
+  const text = await answered(signal, nodeOf(answer.url), () => answer.text());
   if (answer.headers.get('content-type')?.includes('problem+json') !== true) return new BadAnswerError(answer.status);
   const problem = parse(text, answer.status) as Problem;
   const afterSeconds = Number(answer.headers.get('retry-after') ?? Number.NaN);

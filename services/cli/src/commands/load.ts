@@ -27,7 +27,10 @@ const CONNECTIONS_MAX = 256;
 export function registerLoad(program: Command): void {
   const command = program
     .command('load')
-    .description('send messages, receive the replies, and judge: nothing lost, doubled, reordered, overlapping')
+    .description(
+      'send messages, receive the replies, and judge: nothing lost, doubled, reordered, overlapping; leaves what `verify` ' +
+        'looks at: an agent and an account load-… and their conversations, in each tenant (and the tenants of --tenants)',
+    )
     .option('--tenants <n>', 'spread over so many new tenants (needs the operator key)', wholeNumber(1, 10_000), 1)
     .option('--lanes <n>', 'conversations per tenant', wholeNumber(1, 1_000_000), 100)
     .option('--rate <r>', `open loop: messages a second (default ${RATE_DEFAULT})`, wholeNumber(1, 100_000))
