@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { type AccountId, type BootId, interruptLostTurns, type MessageId, type TenantId } from '@turnkeeper/core';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
-import { freshId, openStage, type Stage, type StageLane } from './testing/stage.ts';
+import { claimOf, freshId, openStage, type Stage, type StageLane } from './testing/stage.ts';
 
 let stage: Stage;
 let tenant: TenantId;
@@ -142,4 +143,49 @@ test('a turn of a process that had handed everything over never began: its event
   expect(await stage.rows('select resumes, resume_pending, resume_of from tk.lanes')).toEqual([
     { resumes: 0, resume_pending: null, resume_of: null },
   ]);
+});
+
+interface StuckCase {
+  readonly id: string;
+  readonly op: string;
+  readonly input: { readonly events: readonly { type: string; cause: string | null; lanes: readonly string[] }[] };
+  readonly expected: object;
+}
+
+const vectors: StuckCase[] = JSON.parse(readFileSync('test/conformance/vectors/recovery.json', 'utf8'));
+
+/** A turn of the lane: what it is owed, else a new message. */
+async function nextTurn(worker: BootId, lane: StageLane) {
+  const [first] = await stage.claims(worker, [claimOf(lane)]);
+  if (first?.result === 'claimed') return first;
+  await stage.send(lane, 'a', { accountId });
+  return stage.claim(worker, lane);
+}
+
+// what core decides of strikes is stored as it is decided: the same cases, through claims, ends and the rows
+test.each(vectors.filter(({ op }) => op === 'stuck.run'))('rows count strikes as the rules do: $id', async (vector) => {
+  const name = names++;
+  // its agent says nothing of its own
+  const plain = await stage.tenant(`plain-${name}`);
+  const laneOf = (key: string) => stage.lane(plain, key);
+  const keys = [...new Set(vector.input.events.flatMap(({ lanes }) => lanes))];
+  const keyOf = new Map(keys.map((key) => [laneOf(key).laneId, key]));
+  const [suspended, resumed]: [string[], string[]] = [[], []];
+  for (const { type, cause, lanes } of vector.input.events) {
+    const worker = await stage.worker();
+    const turns = [];
+    for (const key of lanes) turns.push(await nextTurn(worker, laneOf(key)));
+    if (type === 'success') for (const turn of turns) await stage.commit(worker, turn);
+    else if (cause === 'crash') await stage.kill(worker);
+    else if (cause === 'rollout') await stage.ownership.gone(worker);
+    if (type !== 'recover') continue;
+    const decided = (await decide()).map(({ lane, outcome }) => ({ key: keyOf.get(lane.laneId) ?? '', outcome }));
+    for (const { key, outcome } of decided.toSorted((a, b) => a.key.localeCompare(b.key)))
+      (outcome === 'suspended' ? suspended : resumed).push(key);
+  }
+  const rows = await stage.rows<{ id: StageLane['laneId']; resumes: number }>(
+    'select id, resumes from tk.lanes where resumes > 0',
+  );
+  const counts = Object.fromEntries(rows.map(({ id, resumes }) => [keyOf.get(id), resumes]));
+  expect({ counts, suspended, resumed }).toEqual(vector.expected);
 });
