@@ -37,7 +37,8 @@ module.exports = {
     },
     {
       name: 'resolvable',
-      comment: 'Not found, or not in the exports map of the other member. The peers of the benchmark are installed by it alone.',
+      comment:
+        'Not found, or not in the exports map of the other member. The peers of the benchmark are installed by it alone.',
       severity: 'error',
       from: { pathNot: '^test/bench/peers/' },
       to: { couldNotResolve: true },
