@@ -119,24 +119,29 @@ test('finished jobs leave nothing behind but what BullMQ keeps per queue', async
   expect(['events', 'id', 'marker', 'meta', 'stalled-check']).toEqual(expect.arrayContaining(kinds));
 });
 
-test('a client that has given up for good is seen, on each of its connections, and none that somebody closed', async () => {
+test('a client that has given up for good is seen, and none that somebody closed', async () => {
   const connected = vi.spyOn(Redis.prototype, 'connect');
   onTestFinished(() => connected.mockRestore());
+  const clientsNow = () => new Set(connected.mock.contexts as Redis[]);
   const link = await openTestLink(url);
-  const [closed, first, second] = [startConsumers(link), startConsumers(link), startConsumers(link)];
-  await closed.consume(1).close();
-  const clients = new Set<Redis>();
-  const newClients = async (consumers: typeof first, partition: number) => {
-    const before = new Set(connected.mock.contexts as Redis[]);
-    consumers.consume(partition);
-    await vi.waitFor(() => expect(new Set(connected.mock.contexts).size).toBeGreaterThan(before.size), 10_000);
-    for (const client of connected.mock.contexts as Redis[]) if (!before.has(client)) clients.add(client);
+  const { wakeUps } = startWakeUps(link);
+  // its connections are all there once something came through
+  const open = async (partition: number) => {
+    const before = clientsNow();
+    const started = startConsumers(link);
+    started.consume(partition);
+    await vi.waitFor(() => {
+      wakeUps.wake(partition, [wakeUp()]);
+      expect(started.received.length).toBeGreaterThan(0);
+    }, 10_000);
+    return { ...started, clients: [...clientsNow()].filter((client) => !before.has(client)) };
   };
-  await newClients(first, 2);
-  second.consume(3);
+  const closed = startConsumers(link);
+  await closed.consume(1).close();
+  const [first, second] = [await open(2), await open(3)];
   expect([closed, first, second].map(({ consumers }) => consumers.isOver)).toEqual([false, false, false]);
 
-  for (const blocking of clients) blocking.disconnect();
+  for (const client of first.clients) client.disconnect();
   await vi.waitFor(() => expect(first.consumers.isOver).toBe(true), 10_000);
   expect(second.consumers.isOver).toBe(false);
 

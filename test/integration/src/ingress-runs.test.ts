@@ -272,7 +272,7 @@ test('the timeline of an event tells its way', async () => {
 });
 
 test('a node that drains answers those who wait, tells streams to go elsewhere, and takes messages until others are found', async () => {
-  const node = await cluster.add('ingress', { TURNKEEPER_LAME_DUCK_MS: '4000' });
+  const node = await cluster.add('ingress', { TURNKEEPER_LAME_DUCK_MS: '8000' });
   const runId = await send({ agentId: 'slow' });
   const headers = { authorization: `Bearer ${cluster.apiKey}` };
   const stream = await fetch(`${node.url}/v1/runs/${runId}/events`, { headers });

@@ -106,12 +106,12 @@ describe('runProcess', { timeout: 60_000 }, () => {
   });
 
   it('ends with code 70 when a part of it is in trouble for too long, and is not ready before', async () => {
-    const { heard, first, ended } = start({ FIXTURE_MODE: 'stuck', TURNKEEPER_STUCK_MS: '4000' });
+    const { heard, first, ended } = start({ FIXTURE_MODE: 'stuck', TURNKEEPER_STUCK_MS: '8000' });
     const ready = await first;
     if (ready.type !== 'ready') throw new Error(`not ready: ${ready.message}`);
     await expect.poll(() => stateOf(ready.internalPort), { timeout: 20_000 }).toBe('503 stuck');
     expect(await ended).toBe(70);
-    expect(heard.err).toContain('client: closed for good for 4 s');
+    expect(heard.err).toContain('client: closed for good for 8 s');
     expect(heard.out).toContain('disposed');
     expect(heard.out).not.toContain('draining');
   });
