@@ -221,7 +221,7 @@ describe.skipIf(CHROMIUM === undefined)('the chat page', () => {
     await page.getByText('Your answer: Paris – will be sent when connected').waitFor();
     room.isAway = false;
     await expect
-      .poll(() => room.frames.filter(({ type }) => type === 'input.answer'))
+      .poll(() => room.frames.filter(({ type }) => type === 'input.answer'), { timeout: 20_000 })
       .toMatchObject([{ inputId: 'inp_1', text: 'Paris' }]);
     room.tell('input.resolved', { inputId: 'inp_1', outcome: 'answered', by: 'visitor' });
     room.message('assistant', 'Then it is 42 €.');

@@ -42,7 +42,8 @@ export function queryFaults(error: z.ZodError, query: unknown): FieldFault[] {
     if (issue.code === 'custom' && codeOf(issue.params) !== 'invalid_field') {
       return [{ pointer: at, code: codeOf(issue.params), why: issue.message }];
     }
-    if (isAbsent(query, issue.path)) return [{ pointer: at, code: 'missing_field', why: 'is missing' }];
+    // a list stands in one parameter: what is wrong in it is not absent
+    if (isAbsent(query, issue.path.slice(0, 1))) return [{ pointer: at, code: 'missing_field', why: 'is missing' }];
     const name = issue.path[0];
     const code = name === 'limit' ? 'invalid_limit' : name === 'cursor' ? 'invalid_cursor' : 'unsupported_param';
     return [{ pointer: at, code, why: issue.message }];
