@@ -17,6 +17,8 @@ export interface Rollout extends Trial {
 export const ROLLING_ENV = { TURNKEEPER_LAME_DUCK_MS: '1500' };
 
 const STREAMS_PER_INGRESS = 3;
+/** A node that drains ends its streams much sooner. */
+const STREAM_MS = 240_000;
 
 /** From one version to another: what happens under load before the first node goes, and the sources of the replacements. */
 export interface NewVersion {
@@ -69,7 +71,8 @@ async function replace(node: NodeProcess, program: string | undefined): Promise<
 /** Streams of the tenant at this very node; each is all of its text, once it has ended. */
 async function openStreams(cluster: Cluster, node: NodeProcess): Promise<Promise<string>[]> {
   const headers = { authorization: `Bearer ${cluster.apiKey}`, accept: 'text/event-stream' };
-  const opened = Array.from({ length: STREAMS_PER_INGRESS }, () => fetch(`${node.url}/v1/events`, { headers }));
+  const signal = AbortSignal.timeout(STREAM_MS);
+  const opened = Array.from({ length: STREAMS_PER_INGRESS }, () => fetch(`${node.url}/v1/events`, { headers, signal }));
   return (await Promise.all(opened)).map((answer) => answer.text());
 }
 

@@ -40,7 +40,7 @@ function watch(order: LoopWatchOrder): void {
 /**
  * The inspector interrupts the main thread where it stands: it says where that is, and leaves from there. Signals would not
  * do in a container whose first process this is. Where even that is not heard, inside a call of the system, the kernel ends
- * the process.
+ * the process; not the first of a container, which a probe ends, or an init in front of it (deploy).
  */
 function endProcess({ limitMs, exitCode, fields }: LoopWatchOrder): void {
   const main = new Session();
