@@ -31,6 +31,19 @@ function namesIn(query: string): { metrics: string[]; labels: string[]; broken: 
   return found;
 }
 
+/** What is left of labels: those of every `by`; null where nothing is aggregated, so all are. */
+function labelsKept(query: string): string[] | null {
+  let kept: string[] | null = null;
+  parser.parse(query).iterate({
+    enter: ({ name, from, to, node }) => {
+      if (name === 'AggregateExpr') kept ??= [];
+      if (name === 'LabelName' && node.parent?.parent?.name === 'AggregateModifier')
+        kept = [...(kept ?? []), query.slice(from, to)];
+    },
+  });
+  return kept;
+}
+
 /** Series in Prometheus, by name: the labels they carry. */
 const series = new Map(
   Object.entries(CATALOGUE).flatMap(([name, spec]): [string, readonly string[]][] => {
@@ -55,6 +68,12 @@ describe('alerts', () => {
     for (const label of labels) expect(known).toContain(label);
   });
 
+  it.each(rules)('$alert names only labels that its query leaves', ({ expr, annotations }) => {
+    const named = [...annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label ?? '');
+    const kept = labelsKept(expr) ?? namesIn(expr).metrics.flatMap((name) => series.get(name) ?? []);
+    for (const label of named) expect(kept).toContain(label);
+  });
+
   it.each(rules)('$alert says how urgent it is, and what it means and asks for on the page for operators', (rule) => {
     expect(['page', 'ticket']).toContain(rule.labels.severity);
     expect(rule.annotations.summary).toMatch(/\.$|;.*$/);
@@ -70,4 +89,10 @@ describe('alerts', () => {
 it('a query that does not parse, or names what there is not, is seen', () => {
   expect(namesIn('max(turnkeeper_leader) <').broken).toBe(true);
   expect(series.has(namesIn('max(turnkeeper_leaders) < 1').metrics[0] ?? '')).toBe(false);
+});
+
+it('a label that a query drops is seen', () => {
+  expect(labelsKept('max(turnkeeper_leader) < 1')).toEqual([]);
+  expect(labelsKept('time() - max by (sweep) (turnkeeper_leader)')).toEqual(['sweep']);
+  expect(labelsKept('turnkeeper_leader < 1')).toBeNull();
 });

@@ -133,6 +133,19 @@ test('names every conversation by ~ and base64url of its key', async () => {
   ]);
 });
 
+test('waits a little before it asks again, elsewhere, when a node answers at once though the run goes on', async () => {
+  const server = testServer(Array.from({ length: 99 }, () => () => Response.json({ status: 'running' })));
+  const waiting = client(server, ['http://a', 'http://b']).runs.wait('run_1', { timeoutMs: 20_000 });
+  const ended = Promise.allSettled([waiting]);
+  await vi.advanceTimersByTimeAsync(499);
+  expect(server.asked).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(251);
+  expect(server.asked.map(({ url }) => url.host)).toEqual(['a', 'b']);
+  await vi.runAllTimersAsync();
+  expect(await ended).toMatchObject([{ reason: { name: 'DeadlineError' } }]);
+  expect(server.asked.length).toBeLessThan(14);
+});
+
 test('waits for a run over as many requests as it takes', async () => {
   const answers = ['queued', 'running', 'ok'].map((status) => Response.json({ status }));
   const server = testServer(answers);

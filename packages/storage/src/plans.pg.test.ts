@@ -6,6 +6,7 @@ import { PostgresDeliveryStore } from './delivery-store.ts';
 import { PostgresInputStore } from './input-store.ts';
 import { PostgresIntakeStore } from './intake-store.ts';
 import { PostgresLaneStore } from './lane-store.ts';
+import { ClusterStore } from './read/cluster-store.ts';
 import { claimOf, commitOf, freshId, message, openStage, type Stage, type StageLane } from './testing/stage.ts';
 
 const PAST = 3_000;
@@ -29,13 +30,13 @@ afterAll(async () => {
 });
 
 /** What `work` read: descents into indexes (skipping from value to value is one each), their entries, and rows of whole tables. */
-async function entriesRead(work: () => Promise<unknown>): Promise<number> {
+async function entriesRead(work: () => Promise<unknown>, database: Database = engine): Promise<number> {
   const read = async () => {
-    await engine.query({ name: 'flush', text: 'select pg_stat_force_next_flush()' }, []);
+    await database.query({ name: 'flush', text: 'select pg_stat_force_next_flush()' }, []);
     const text = `select (select coalesce(sum(idx_scan + idx_tup_read), 0) from pg_stat_user_indexes where schemaname = 'tk')::int
       + (select coalesce(sum(seq_tup_read), 0) from pg_stat_user_tables
          where schemaname = 'tk' and relname in ('lanes', 'events', 'messages', 'turns', 'sessions', 'dedupe_keys', 'inputs', 'lane_marks'))::int as n`;
-    const [row] = await engine.query<{ n: number }>({ name: 'read', text }, []);
+    const [row] = await database.query<{ n: number }>({ name: 'read', text }, []);
     return row?.n ?? 0;
   };
   const before = await read();
@@ -109,6 +110,32 @@ test('the past of a lane, and other lanes, cost its next message nothing, althou
   await expectSmallSteps({ lanes, intake, deliveries, control: new PostgresControlStore(engine) }, lane);
   // these find a lane, too, but by way of all that its tenant has
   expect(await descentsInto('lanes_created', 'lanes_key')).toBe(0);
+});
+
+test('retention reads nothing that stays, and a lane is found by its id', async () => {
+  const { url } = stage.fresh;
+  const [sweep, admin] = (['tk_sweep', 'tk_admin'] as const).map((role) =>
+    openDatabase({ url, role, poolMax: 1, applicationName: 'planned' }),
+  ) as [Database, Database];
+  const lane = stage.lane(tenant, 'ended');
+  await stage.send(lane, 'first');
+  await stage.rows(
+    `insert into tk.sessions (slot, tenant_id, lane_id, id, ended_at)
+     select $1, $2, $3, gen_random_uuid(), now() - interval '20 days' from generate_series(1, $4)`,
+    [lane.slot, lane.tenantId, lane.laneId, PAST],
+  );
+  await stage.rows('analyze');
+  const deleteEnded = { name: 'ended', text: 'select tk.delete_ended_sessions(30, 8, 1000) as n' };
+  try {
+    expect(await entriesRead(() => sweep.query(deleteEnded, []), sweep)).toBeLessThan(60);
+    await stage.rows('update tk.tenants set limits = $2 where id = $1', [tenant, { retentionDays: 15 }]);
+    expect(await sweep.query(deleteEnded, [])).toEqual([{ n: '1000' }]);
+    const store = new ClusterStore(admin);
+    expect(await entriesRead(() => store.lane(lane.laneId), admin)).toBeLessThan(60);
+    expect(await entriesRead(() => store.lane(freshId()), admin)).toBeLessThan(60);
+  } finally {
+    await Promise.all([sweep.close(), admin.close()]);
+  }
 });
 
 async function descentsInto(...indexes: string[]): Promise<number> {

@@ -180,6 +180,9 @@ it('what a tenant said is kept as long as the tenant wants it', async () => {
     return lane;
   };
   const [long, brief] = [await agedDays(kept, 60), await agedDays(short, 12)];
+  // keys that tell repetitions outlive what they lead to nowhere
+  await stage.repair.deleteExpired({ settledDays: 30, dedupeDays: 12, batch: 100 });
+  expect((await stage.rows('select 1 from tk.events where lane_id = $1', [brief.laneId])).length).toBe(1);
   await stage.repair.deleteExpired({ settledDays: 30, dedupeDays: 8, batch: 100 });
   const left = async ({ laneId }: { laneId: string }) => [
     (await stage.rows('select 1 from tk.events where lane_id = $1', [laneId])).length,

@@ -1,7 +1,9 @@
+import { earlyAnswerMs } from '../backoff.ts';
 import { DeadlineError } from '../errors.ts';
 import { follow, type StreamOptions } from '../event-stream.ts';
 import { type Listing, listing } from '../listing.ts';
 import type { AnswerOf, QueryOf } from '../operations.ts';
+import { Patience } from '../patience.ts';
 import type { StreamEvent } from '../stream-events.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 
@@ -33,14 +35,25 @@ export class Runs {
    * @throws DeadlineError when it has not by then; the run goes on
    */
   async wait(runId: string, { signal, timeoutMs = WAIT_MS_DEFAULT }: CallOptions = {}): Promise<Run> {
+    const patience = new Patience({ signal, timeoutMs });
     const endsMs = Date.now() + timeoutMs;
-    for (;;) {
-      const leftMs = endsMs - Date.now();
-      if (leftMs <= 0) throw new DeadlineError(timeoutMs);
-      const wait = Math.min(WAIT_SECONDS_MAX, Math.ceil(leftMs / 1000));
-      const call = { method: 'GET', path: pathOf(runId), query: { wait }, waitMs: wait * 1000 } as const;
-      const run = await this.#transport.json<Run>(call, { signal, timeoutMs: leftMs });
-      if (run.status !== 'queued' && run.status !== 'running') return run;
+    try {
+      for (let early = 0; ; ) {
+        const askedMs = Date.now();
+        const leftMs = endsMs - askedMs;
+        if (leftMs <= 0) throw new DeadlineError(timeoutMs);
+        const wait = Math.min(WAIT_SECONDS_MAX, Math.ceil(leftMs / 1000));
+        const call = { method: 'GET', path: pathOf(runId), query: { wait }, waitMs: wait * 1000 } as const;
+        const run = await this.#transport.json<Run>(call, { signal, timeoutMs: leftMs });
+        if (run.status !== 'queued' && run.status !== 'running') return run;
+        early = Date.now() - askedMs < wait * 500 ? early + 1 : 0;
+        if (early === 0) continue;
+        // a node that is about to leave does not wait
+        this.#transport.next();
+        await patience.pause(Math.min(earlyAnswerMs(early), endsMs - Date.now()));
+      }
+    } finally {
+      patience.end();
     }
   }
 

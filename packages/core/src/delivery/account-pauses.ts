@@ -15,31 +15,49 @@ const READ_MS = 1_000;
 
 /**
  * Accounts whose platform asked for a wait (design §7: a 429 pauses exactly the scope it names). The rows tell, on every
- * worker and after every restart; what is known here of them is at most a second old, and keeps replies from being taken in
- * hand that could not leave.
+ * worker and after every restart; what is known here of them is read every second, and keeps replies from being taken in hand
+ * that could not leave.
  */
 export class AccountPauses {
   readonly #options: AccountPausesOptions;
+  /** Moments of the monotonic clock. */
   #untilMs = new Map<AccountId, number>();
-  #readMs: number | null = null;
+  #isRead = false;
+  #isTold = false;
 
   constructor(options: AccountPausesOptions) {
     this.#options = options;
   }
 
-  /** Reads what was asked anywhere, unless that is known. @throws StoreError */
-  async refresh(): Promise<void> {
-    const { store, clock } = this.#options;
+  /** Reads every second until the signal aborts: a worker without partitions, too, commits and sends. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#read();
+      await this.#options.clock.sleep(READ_MS, signal);
+    }
+  }
+
+  /** Resolves when the rows were read once, or could not be. Never rejects. */
+  async known(): Promise<void> {
+    if (!this.#isRead) await this.#read();
+  }
+
+  /** Never rejects: before a reply is taken in hand its row's pause is asked for again. */
+  async #read(): Promise<void> {
+    const { store, clock, log } = this.#options;
     const nowMs = clock.monotonicMs();
-    if (this.#readMs !== null && nowMs < this.#readMs + READ_MS) return;
-    const paused = await store.pausedAccounts();
-    this.#readMs = nowMs;
-    // what was asked of this worker meanwhile may not have been in the rows yet
-    const known = this.accounts().map((accountId) => ({ accountId, leftMs: this.#leftMsOf(accountId) }));
-    const untilMs = new Map<AccountId, number>();
-    for (const { accountId, leftMs } of [...known, ...paused])
-      untilMs.set(accountId, Math.max(untilMs.get(accountId) ?? 0, nowMs + leftMs));
-    this.#untilMs = untilMs;
+    try {
+      const paused = await store.pausedAccounts();
+      [this.#isRead, this.#isTold] = [true, false];
+      // what was asked of this worker may not be in the rows, and stays as it was asked
+      const untilMs = new Map([...this.#untilMs].filter(([accountId]) => this.has(accountId)));
+      for (const { accountId, leftMs } of paused)
+        untilMs.set(accountId, Math.max(untilMs.get(accountId) ?? 0, nowMs + leftMs));
+      this.#untilMs = untilMs;
+    } catch (error) {
+      if (!this.#isTold) log.failed(error, {}, 'the pauses of accounts could not be read');
+      this.#isTold = true;
+    }
   }
 
   /** The platform asked for a wait: of a day at most, when all that is owed has grown too old. Never rejects. */

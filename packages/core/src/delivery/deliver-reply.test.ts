@@ -23,6 +23,9 @@ class Scene {
   readonly pauses: PausedAccount[] = [];
   /** By anybody, as the rows tell. */
   paused: PausedAccount[] = [];
+  /** How long the rows take to be read, milliseconds. */
+  pausesReadMs = 0;
+  partitions: readonly number[] = [0];
   claimFails = false;
   settleFails = false;
   isMine = true;
@@ -39,7 +42,7 @@ class Scene {
       ...{ bootId: 'me' as BootId, clock: this.clock, ids: new SeededIds(), log: silentLogger, lease: this.lease },
       ...{ sendsMax: 10, sendsPerAccountMax: 5, ...limits },
       live: this.live,
-      partitions: () => [0],
+      partitions: () => this.partitions,
       laneIsBusy: (laneId) => this.busyLanes.has(laneId),
       crashPoints: { hit: () => undefined },
       metrics: {
@@ -69,7 +72,10 @@ class Scene {
         pauseAccount: async (_tenant, accountId, waitMs) => {
           this.pauses.push({ accountId, leftMs: waitMs });
         },
-        pausedAccounts: async () => this.paused,
+        pausedAccounts: async () => {
+          await this.clock.sleep(this.pausesReadMs);
+          return this.paused;
+        },
       },
     });
   }
@@ -306,6 +312,27 @@ describe('sending', () => {
     await scene.answer(0, { platform: 'webhook', outcome: endless });
     expect(scene.pauses).toEqual([{ accountId: account, leftMs: 24 * 60 * 60 * 1000 }]);
     expect(scene.settlements).toMatchObject([{ outcome: { state: 'abandoned' } }]);
+    end.abort();
+  });
+
+  it('knows of pauses within a second, without partitions too, and never shortens its own by how long reading takes', async () => {
+    const scene = new Scene();
+    const end = new AbortController();
+    scene.partitions = [];
+    scene.pausesReadMs = 400;
+    void scene.deliverer.run(end.signal);
+    await scene.clock.advance(500);
+    scene.paused = [{ accountId: 'other' as AccountId, leftMs: 5_000 }];
+    const events = turnOf(1).events.map((event) => ({ ...event, accountId: 'other' as AccountId }));
+    await scene.clock.advance(1_400);
+    expect(await scene.deliverer.owedFor({ ...turnOf(1), events })).toMatchObject({ sendNow: false });
+    scene.paused = [];
+    commit(scene, 2, 'sending');
+    await settled();
+    const flood = { result: 'refused', code: 'http_429', retryAfterMs: 60_000, scope: 'account' } as const;
+    await scene.answer(0, { platform: 'webhook', outcome: flood });
+    for (let i = 0; i < 50; i++) await scene.clock.advance(1_000);
+    expect(scene.deliverer.pausedMs).toBe(10_000);
     end.abort();
   });
 

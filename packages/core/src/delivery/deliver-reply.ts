@@ -175,6 +175,7 @@ export class ReplyDeliverer implements Replies {
   /** Looks for due rows until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
+    const pauses = this.#pauses.run(signal);
     while (!signal.aborted) {
       // before the look: who calls meanwhile may mean a partition that it no longer sees
       this.#wake = new AbortController();
@@ -183,6 +184,7 @@ export class ReplyDeliverer implements Replies {
       await clock.sleep(LOOK_MS_MIN, signal);
       await clock.sleep(waitMs - LOOK_MS_MIN, AbortSignal.any([signal, this.#wake.signal]));
     }
+    await pauses;
   }
 
   /** How long the longest pause that a platform asked for still lasts, milliseconds. */
@@ -228,7 +230,7 @@ export class ReplyDeliverer implements Replies {
     const owned = partitions();
     if (owned.length === 0) return LOOK_MS;
     try {
-      await this.#pauses.refresh();
+      await this.#pauses.known();
       for (let room = sendsMax - this.#inHand; room > 0; room = sendsMax - this.#inHand) {
         const limit = Math.min(room, CLAIM_MAX);
         const rows = await store.claimDue(bootId, { partitions: owned, limit, exceptAccounts: this.#exceptAccounts() });

@@ -14,7 +14,7 @@ const LimitsSchema = z
     turnSlots: countUpTo(1_000_000).optional(),
     queuedPerLane: countUpTo(1_000_000).optional(),
     queuedPerTenant: countUpTo(100_000_000).optional(),
-    /** Above the days for which repetitions are known: a repetition is answered with its first run. */
+    /** Above the days for which repetitions are usually known (where they are known longer, it is kept longer): a repetition is answered with its first run. */
     retentionDays: z.int().min(9).max(36_500).nullish(),
   })
   .refine((limits) => limits.burst == null || limits.ratePerSecond != null, {

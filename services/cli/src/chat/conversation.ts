@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { AppError } from '@turnkeeper/core';
 import { type Run, RunSchema, type StreamEvent } from '@turnkeeper/protocol';
 import { z } from 'zod';
@@ -23,6 +23,8 @@ export interface ConversationOptions {
   readonly onNote: (sentence: string) => void;
   /** Told of each file that a reply brings. */
   readonly onFile: (file: { readonly name: string; readonly ref: string }) => void;
+  /** In place of a timer. */
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** What an agent asks. */
@@ -33,6 +35,9 @@ const PATIENCE_MS = 180_000;
 const BACKOFF_MS = 300;
 const BACKOFF_MS_MAX = 2_000;
 const WAIT_SECONDS = 50;
+/** An answer within this was not waited for: its node is about to leave. */
+const EARLY_MS = 25_000;
+const EARLY_PAUSE_MS = 500;
 
 const SettledSchema = z.looseObject({
   status: z.string(),
@@ -121,7 +126,7 @@ export class Conversation {
         const isPatient = performance.now() + pauseMs < untilMs;
         if (signal.aborted || exitCodeOf(error) !== EXIT.unreachable || !isPatient) throw error;
         if (tries === 1) this.#options.onNote('the cluster does not answer; trying again');
-        await sleep(pauseMs, undefined, { signal });
+        await this.#sleep(pauseMs, signal);
       }
     }
   }
@@ -167,12 +172,21 @@ export class Conversation {
 
   /** The server ended the stream early, because it drains or the stream grew old: the run goes on. */
   async #wait(followed: Followed, signal: AbortSignal): Promise<Outcome> {
-    for (;;) {
+    for (let early = 0; ; ) {
+      const askedMs = performance.now();
       const run = await this.#runOf(followed, signal, WAIT_SECONDS);
       if (run.reply) this.#options.write(followed.reply.whole(run.reply.text));
       if (this.#ask(followed, run)) return null;
       if (!OPEN.has(run.status)) return outcomeOf(run.status, run.error?.code);
+      early = performance.now() - askedMs < EARLY_MS ? early + 1 : 0;
+      const pauseMs = Math.min(EARLY_PAUSE_MS * 2 ** (early - 1), BACKOFF_MS_MAX) * (1 + Math.random() / 2);
+      if (early > 0) await this.#sleep(pauseMs, signal);
     }
+  }
+
+  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    const { sleep = (waitMs) => setTimeout(waitMs, undefined, { signal }) } = this.#options;
+    await sleep(ms, signal);
   }
 
   async #runOf({ runId }: Followed, signal: AbortSignal, waitSeconds = 0): Promise<Run> {
