@@ -1,10 +1,10 @@
--- What the leader's look at the invariants needs: where ids of a time begin, and the repair of one lane.
+-- What the leader's look at the invariants needs: where ids of a time begin, and the repair of lanes.
 
--- id_since: an id below all that were made since p_since by a clock that is at most an hour slow. Rows of a time are found by
--- the indexes of their ids.
+-- id_since: an id below all that were made since p_since by a clock that is at most ten minutes slow. It finds events by the
+-- index of a tenant's ids, which are made when they are accepted; a turn's id, and its reply's, can be a day older than its end.
 create function tk.id_since(p_since timestamptz) returns uuid language sql stable as $f$
   select case when p_since < '1971-01-01' then '00000000-0000-0000-0000-000000000000'::uuid
-    else (lpad(to_hex((extract(epoch from p_since - interval '1 hour') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid end
+    else (lpad(to_hex((extract(epoch from p_since - interval '10 minutes') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid end
 $f$;
 
 -- look_again: whatever still runs or sends in the name of this process, the next looks for lost turns and sends find it. One
@@ -21,6 +21,7 @@ end $f$;
 -- looked_for  a turn or a send of a process that has ended is looked for again: the leader's other sweeps decide on it
 -- released    it waited for a question that is not open: its turn goes on like one whose question ran out
 -- resumed     events that wait for a resume are owed it again; requeued: no turn is known that they could go on from
+-- Whatever changes the lane's work raises fence and seq, as a control command does. A lane that is locked is at work: it is left.
 create function tk.repair_lane(p_slot smallint, p_tenant uuid, p_lane uuid)
 returns table (kind text) language plpgsql volatile security invoker as $f$
 #variable_conflict use_column
@@ -28,9 +29,10 @@ declare
   v_lane tk.lanes;
   v_boot uuid;
   v_turn uuid;
+  v_kind text;
   v_released boolean := false;
 begin
-  select z.* into v_lane from tk.lanes z where z.slot = p_slot and z.tenant_id = p_tenant and z.id = p_lane for no key update;
+  select z.* into v_lane from tk.lanes z where z.slot = p_slot and z.tenant_id = p_tenant and z.id = p_lane for no key update skip locked;
   if not found then
     return;
   end if;
@@ -51,9 +53,8 @@ begin
   if not exists (select 1 from tk.inputs i where i.slot = p_slot and i.tenant_id = p_tenant and i.id = v_lane.waits_for and i.state = 'open') then
     update tk.events e set state = 1 where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.state < 10 and e.state = 2;
     v_released := found or v_lane.waits_for is not null;
-    update tk.lanes z set waits_for = null where z.slot = p_slot and z.tenant_id = p_tenant and z.id = p_lane and z.waits_for is not null;
     if v_released then
-      return query select 'released';
+      v_kind := 'released';
     end if;
   end if;
 
@@ -64,17 +65,34 @@ begin
       join tk.turns t on t.slot = p_slot and t.tenant_id = p_tenant and t.lane_id = p_lane and t.id = e.turn_id and t.state in (7, 8)
       where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.state < 10 and e.state = 1
       order by t.seq desc limit 1;
-    if v_turn is not null then
-      update tk.lanes z set resume_of = v_turn where z.slot = p_slot and z.tenant_id = p_tenant and z.id = p_lane;
-      if not v_released then
-        return query select 'resumed';
-      end if;
-    else
+    if v_turn is null then
       update tk.events e set state = 0 where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.state < 10 and e.state = 1;
-      return query select 'requeued';
+      v_kind := 'requeued';
+    else
+      v_kind := coalesce(v_kind, 'resumed');
     end if;
   end if;
+  if v_kind is null then
+    return;
+  end if;
+  update tk.lanes z
+    set fence = z.fence + 1, seq = z.seq + 1, resume_of = coalesce(v_turn, z.resume_of),
+        waits_for = case when v_released then null else z.waits_for end
+    where z.slot = p_slot and z.tenant_id = p_tenant and z.id = p_lane;
+  return query select v_kind;
 end $f$;
 
-revoke all on function tk.id_since, tk.look_again, tk.repair_lane from public;
-grant execute on function tk.id_since, tk.look_again, tk.repair_lane to tk_sweep;
+-- repair_lanes: each of them once, in the order of their keys; a row for each thing that was put right
+create function tk.repair_lanes(p_slot smallint[], p_tenant uuid[], p_lane uuid[])
+returns table (lane_id uuid, kind text) language plpgsql volatile security invoker as $f$
+#variable_conflict use_column
+declare
+  v record;
+begin
+  for v in select distinct s, t, l from unnest(p_slot, p_tenant, p_lane) q(s, t, l) order by s, t, l loop
+    return query select v.l, r.kind from tk.repair_lane(v.s, v.t, v.l) r;
+  end loop;
+end $f$;
+
+revoke all on function tk.id_since, tk.look_again, tk.repair_lane, tk.repair_lanes from public;
+grant execute on function tk.id_since, tk.look_again, tk.repair_lane, tk.repair_lanes to tk_sweep;

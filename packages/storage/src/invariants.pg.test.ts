@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
 import {
   type BootId,
   type ClaimedTurn,
@@ -7,7 +8,7 @@ import {
   type MessageId,
   type TenantId,
 } from '@turnkeeper/core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { PostgresInputStore } from './input-store.ts';
 import { checkInvariants, PostgresInvariants } from './invariants.ts';
 import { freshId, openStage, type Stage, type StageLane } from './testing/stage.ts';
@@ -35,7 +36,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await stage.rows(
-    'truncate tk.lanes, tk.sessions, tk.events, tk.messages, tk.turns, tk.dedupe_keys, tk.lane_marks, tk.workers, tk.inputs',
+    'truncate tk.lanes, tk.sessions, tk.events, tk.messages, tk.turns, tk.dedupe_keys, tk.lane_marks, tk.workers, tk.inputs, tk.account_pauses',
   );
 });
 
@@ -125,14 +126,26 @@ test('a waiting reply behind which a later one was sent is found', async () => {
   expect(await found()).toEqual(['p3-replies-leave-in-order']);
 });
 
+/** Of the lane's kinds, when it stands twice among others that are not there. */
+async function repairOf(of: StageLane): Promise<readonly string[]> {
+  const lanes = [of, stage.lane(tenant, 'not there'), of];
+  return (await new PostgresInvariants(stage.sweep).repair(lanes)).get(of.laneId) ?? [];
+}
 /** What the leader does with the open work of the lane; it is sound afterwards, as far as rows tell. */
-async function repaired(): Promise<string[]> {
+async function repaired(): Promise<readonly string[]> {
   const invariants = new PostgresInvariants(stage.sweep);
   const broken = (await invariants.look('open', 1_000)).filter(({ repairable }) => repairable);
   expect(broken.length, 'something repairable was found').toBeGreaterThan(0);
-  const kinds = await invariants.repair(lane);
+  const counters = async () => (await stage.rows<{ fence: string; seq: string }>('select fence, seq from tk.lanes'))[0];
+  const before = await counters();
+  const kinds = await repairOf(lane);
   // the same again changes nothing
-  expect(await invariants.repair(lane)).toEqual(kinds.filter((kind) => kind === 'looked_for'));
+  expect(await repairOf(lane)).toEqual(kinds.filter((kind) => kind === 'looked_for'));
+  const raised = kinds.some((kind) => kind !== 'looked_for') ? 1 : 0;
+  expect(await counters(), 'a change of a lane is one of its steps').toEqual({
+    fence: String(Number(before?.fence) + raised),
+    seq: String(Number(before?.seq) + raised),
+  });
   return kinds;
 }
 async function ask({ lane: at, fence }: ClaimedTurn): Promise<void> {
@@ -148,10 +161,10 @@ const broken = async () => (await new PostgresInvariants(stage.sweep).look('open
 test('nothing is repaired in a lane that breaks no promise, whatever it does', async () => {
   const invariants = new PostgresInvariants(stage.sweep);
   expect(await invariants.look('open', 1_000)).toEqual([]);
-  expect(await invariants.repair(lane)).toEqual([]);
+  expect(await repairOf(lane)).toEqual([]);
   await stage.send(lane, 'four');
   const turn = await stage.claim(worker, lane);
-  expect(await invariants.repair(lane)).toEqual([]);
+  expect(await repairOf(lane)).toEqual([]);
   expect(await stage.commit(worker, turn)).toMatchObject({ result: 'ok' });
 });
 
@@ -169,7 +182,7 @@ test('the turn of a process that nobody knows any more is looked for, and so int
 test('a live process is not looked for', async () => {
   await stage.send(lane, 'four');
   await stage.claim(worker, lane);
-  expect(await new PostgresInvariants(stage.sweep).repair(lane)).toEqual([]);
+  expect(await repairOf(lane)).toEqual([]);
   expect(await stage.rows('select 1 from tk.workers where state = 3')).toEqual([]);
 });
 
@@ -212,7 +225,7 @@ test('a lane that waits for a question which is not open goes on', async () => {
   const turn = await stage.claim(worker, lane);
   await ask(turn);
   expect(await broken()).toEqual([]);
-  expect(await new PostgresInvariants(stage.sweep).repair(lane), 'an open question is waited for').toEqual([]);
+  expect(await repairOf(lane), 'an open question is waited for').toEqual([]);
   await stage.rows("update tk.inputs set state = 'cancelled'");
   await stage.send(lane, 'five');
   expect(await found()).toEqual(['p4-open-events-go-on']);
@@ -220,4 +233,89 @@ test('a lane that waits for a question which is not open goes on', async () => {
   expect(await repaired()).toEqual(['released']);
   expect(await broken()).toEqual([]);
   expect(await stage.claim(worker, lane)).toMatchObject({ reason: 'input', resumeOf: turn.fence.turnId });
+});
+
+describe('a due reply that nobody sends', () => {
+  const account = randomUUID();
+  const STRANDED = ['due reply that nobody sends'];
+
+  // the last reply was owed through the account a while ago, and the two before it lie in other lanes: each is a head
+  beforeEach(() =>
+    stage.rows(
+      `update tk.messages set account_id = $1, dstate = 0, dref = null, dat = null, at = at - interval '10 minutes',
+         lane_id = case seq when (select max(seq) from tk.messages) then lane_id else gen_random_uuid() end`,
+      [account],
+    ),
+  );
+
+  test('is found in each lane', async () => {
+    expect(await broken()).toEqual([...STRANDED, ...STRANDED, ...STRANDED]);
+  });
+
+  test('is none while its account was asked to wait, and a minute after', async () => {
+    await stage.rows(
+      'insert into tk.account_pauses (account_id, tenant_id, until) values ($1, $2, now() - $3::interval)',
+      [account, tenant, '50 seconds'],
+    );
+    expect(await broken()).toEqual([]);
+    await stage.rows("update tk.account_pauses set until = now() + interval '1 day'");
+    expect(await broken()).toEqual([]);
+    await stage.rows("update tk.account_pauses set until = now() - interval '2 minutes'");
+    expect(await broken()).toHaveLength(3);
+  });
+
+  test('is none while its account has sends in hand, or tried one within a minute', async () => {
+    const one = 'where seq = (select max(seq) from tk.messages)';
+    await stage.rows(`update tk.messages set dstate = 1, dboot = $1, dat = now() - interval '2 minutes' ${one}`, [
+      worker,
+    ]);
+    expect(await broken(), 'a slow receiver').toEqual([]);
+    await stage.rows(`update tk.messages set dat = now() - interval '20 minutes' ${one}`);
+    expect(await broken(), 'no send takes so long').toHaveLength(2);
+    await stage.rows(`update tk.messages set dstate = 0, dboot = null, dat = now() - interval '30 seconds' ${one}`);
+    expect(await broken(), 'a try that failed').toEqual([]);
+    await stage.rows(`update tk.messages set account_id = $1 ${one}`, [randomUUID()]);
+    expect(await broken(), 'of another account').toHaveLength(2);
+  });
+});
+
+test("a lane is stranded only while its tenant has less than a worker's share of turns", async () => {
+  await stage.send(lane, 'four');
+  await stage.send(stage.lane(tenant, 'busy'), 'five');
+  await stage.claim(worker, stage.lane(tenant, 'busy'));
+  await stage.rows("update tk.events set accepted_at = now() - interval '1 minute'");
+  await aWhileAgo();
+  await stage.rows("update tk.workers set turn_slots = 10, kind = 'session-worker'");
+  await stage.rows("update tk.partitions set owner = $1, changed_at = now() - interval '1 minute'", [worker]);
+  const limit = (turnSlots: number) =>
+    stage.rows("update tk.tenants set limits = limits || jsonb_build_object('turnSlots', $1::int)", [turnSlots]);
+
+  await limit(2);
+  expect(await broken()).toEqual(['queued work that its owner does not run']);
+  await stage.worker();
+  expect(await broken(), 'one runs there, and each of two workers may run one').toEqual([]);
+  await limit(4);
+  expect(await broken()).toEqual(['queued work that its owner does not run']);
+  await limit(1);
+  expect(await broken()).toEqual([]);
+  await stage.rows("update tk.tenants set limits = limits - 'turnSlots'");
+});
+
+test('what was written lately is found tenant by tenant, by an index that ends at its time', async () => {
+  const folder = new URL('../sql/invariants/history/', import.meta.url);
+  // accepted keys have an index by time alone
+  const files = (await readdir(folder)).filter((file) => !file.startsWith('p1-'));
+  for (const file of files) {
+    const sql = (await readFile(new URL(file, folder), 'utf8')).replaceAll('$1', "(now() - interval '5 minutes')");
+    const plan = await stage.sweep.transaction(async (transaction) => {
+      await transaction.query({ name: 'no_seqscan', text: 'set local enable_seqscan = off' }, []);
+      return transaction.query<{ 'QUERY PLAN': string }>({ name: `plan_${file}`, text: `explain ${sql}` }, []);
+    });
+    const text = plan.map((line) => line['QUERY PLAN']).join('\n');
+    const scans = [...text.matchAll(/ on (\w+) x .*\n\s+(.*)/g)];
+    expect(scans.length, text).toBeGreaterThan(0);
+    for (const [, , condition] of scans) {
+      expect(condition, text).toMatch(/Index Cond: \(\(tenant_id = own\.id\) AND \((id|ended_at|at) >= /);
+    }
+  }
 });

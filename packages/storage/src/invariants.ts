@@ -1,12 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { InvariantKind, Invariants, LaneId, LaneRef, TenantId, Violation } from '@turnkeeper/core';
-import { call } from './columns.ts';
+import { call, columns } from './columns.ts';
 import type { Database } from './database.ts';
 
 const ROWS_MAX = 200;
 const KINDS = ['history', 'open'] as const satisfies readonly InvariantKind[];
 const FILE = /^(p\d+)-[a-z0-9-]+\.sql$/;
-const REPAIR_LANE = call('repair_lane', 3);
+const REPAIR_LANES = call('repair_lanes', 3);
 
 export interface InvariantReport {
   /** Events that were looked at. */
@@ -34,7 +34,7 @@ export async function checkInvariants(database: Database, since: Date): Promise<
 /** The same list for the leader, which looks again and again; its files are read once. */
 export class PostgresInvariants implements Invariants {
   readonly #database: Database;
-  readonly #read = new Map<InvariantKind, Promise<readonly Invariant[]>>();
+  readonly #read = new Map<InvariantKind, readonly Invariant[]>();
 
   /** @param database a pool of role `tk_sweep` */
   constructor(database: Database) {
@@ -53,15 +53,29 @@ export class PostgresInvariants implements Invariants {
     return broken(this.#database, await this.#invariants(kind), now?.since ?? new Date(0));
   }
 
-  async repair({ slot, tenantId, laneId }: LaneRef): Promise<string[]> {
-    const rows = await this.#database.query<{ kind: string }>(REPAIR_LANE, [slot, tenantId, laneId]);
-    return rows.map(({ kind }) => kind);
+  async repair(lanes: readonly LaneRef[]): Promise<ReadonlyMap<LaneId, readonly string[]>> {
+    const repaired = new Map<LaneId, string[]>();
+    if (lanes.length === 0) return repaired;
+    const rows = await this.#database.query<{ lane_id: LaneId; kind: string }>(
+      REPAIR_LANES,
+      columns(
+        lanes,
+        ({ slot }) => slot,
+        ({ tenantId }) => tenantId,
+        ({ laneId }) => laneId,
+      ),
+    );
+    for (const { lane_id, kind } of rows) repaired.set(lane_id, [...(repaired.get(lane_id) ?? []), kind]);
+    return repaired;
   }
 
-  #invariants(kind: InvariantKind): Promise<readonly Invariant[]> {
-    const read = this.#read.get(kind) ?? readInvariants(kind);
-    this.#read.set(kind, read);
-    return read;
+  async #invariants(kind: InvariantKind): Promise<readonly Invariant[]> {
+    const known = this.#read.get(kind);
+    if (known !== undefined) return known;
+    const invariants = await readInvariants(kind);
+    // only what could be read is kept: the next look reads again
+    this.#read.set(kind, invariants);
+    return invariants;
   }
 }
 

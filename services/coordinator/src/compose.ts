@@ -49,7 +49,7 @@ export async function compose(config: CoordinatorConfig, kit: Kit): Promise<Serv
   const health = new DatabaseHealth(clock, HEALTH_LIMITS);
   const groups = allSweeps({
     repair: new PostgresRepairStore(databases.sweeps),
-    invariants: new PostgresInvariants(databases.sweeps),
+    invariants: new PostgresInvariants(databases.invariants),
     inputs: new PostgresInputStore(databases.sweeps),
     aging: new PostgresSessionAging(databases.sweeps),
     erasure: new PostgresTenantErasure(databases.sweeps),

@@ -4,11 +4,13 @@ import { type Database, openDatabase } from '@turnkeeper/storage';
 
 const LEASE_STATEMENT_MS = 2_000;
 
-/** Two pools of one role, so that a sweep that takes long never holds up a heartbeat. */
+/** Pools of one role, so that a sweep that takes long never holds up a heartbeat, nor a look at the invariants a take-over. */
 export class Databases implements AsyncDisposable {
   /** Heartbeat, clock and leader's lease. */
   readonly lease: Database;
   readonly sweeps: Database;
+  /** One connection for open work, one for history. */
+  readonly invariants: Database;
 
   constructor(options: {
     readonly url: string;
@@ -25,9 +27,11 @@ export class Databases implements AsyncDisposable {
     };
     this.lease = openDatabase({ ...common, poolMax: 2, settings: { statement_timeout: LEASE_STATEMENT_MS } });
     this.sweeps = openDatabase({ ...common, poolMax: 4 });
+    // planned for the time that is asked of: a plan for any time would read whole tables
+    this.invariants = openDatabase({ ...common, poolMax: 2, settings: { plan_cache_mode: 'force_custom_plan' } });
     const connections = options.metrics.gauge('db_pool_connections');
     options.metrics.onScrape(() => {
-      for (const pool of ['lease', 'sweeps'] as const) {
+      for (const pool of ['lease', 'sweeps', 'invariants'] as const) {
         const { idle, total, waiting } = this[pool].stats();
         connections.set(idle, { pool, state: 'idle' });
         connections.set(total - idle, { pool, state: 'busy' });
@@ -38,10 +42,10 @@ export class Databases implements AsyncDisposable {
 
   /** True when one of the pools gives no connection any more though nobody closed it. */
   get isOver(): boolean {
-    return this.lease.isOver || this.sweeps.isOver;
+    return this.lease.isOver || this.sweeps.isOver || this.invariants.isOver;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.lease.close(), this.sweeps.close()]);
+    await Promise.all([this.lease.close(), this.sweeps.close(), this.invariants.close()]);
   }
 }

@@ -27,6 +27,9 @@ export interface Invariants {
   names(kind: InvariantKind): Promise<readonly string[]>;
   /** What is broken now, at most 200 rows of each; history: of the last so many milliseconds. @throws StoreError */
   look(kind: InvariantKind, lastMs: number): Promise<readonly Violation[]>;
-  /** Puts right what is wrong in a lane now, under its lock; kinds of what was put right, none when nothing was. @throws StoreError */
-  repair(lane: LaneRef): Promise<readonly string[]>;
+  /**
+   * Puts right what is wrong in each of these lanes now, under its lock: kinds of what was put right, of each lane where
+   * anything was. @throws StoreError
+   */
+  repair(lanes: readonly LaneRef[]): Promise<ReadonlyMap<LaneId, readonly string[]>>;
 }

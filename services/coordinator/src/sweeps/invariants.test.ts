@@ -24,9 +24,9 @@ function scene(broken: Violation[], repairs: Readonly<Record<string, string[]>> 
     invariants: {
       names: async () => ['p4-open', 'p6-open'],
       look: async () => broken,
-      repair: async (lane: LaneRef) => {
-        repaired.push(lane);
-        return repairs[lane.laneId] ?? [];
+      repair: async (lanes: readonly LaneRef[]) => {
+        repaired.push(...lanes);
+        return new Map(Object.entries(repairs) as [LaneId, string[]][]);
       },
     },
     ownership: { slotMap: async () => new Int16Array(4) },
@@ -49,9 +49,23 @@ test('each lane with something repairable is repaired once, counted by what was 
     ],
     { l: ['looked_for', 'resumed'] },
   );
-  expect(await openWork(options).run(signal)).toEqual({ looked_for: 1, resumed: 1, woken: 1 });
+  const sweep = openWork(options);
+  expect(await sweep.run(signal), 'once may be a moment').toEqual({});
+  expect([repaired, woken]).toEqual([[], []]);
+  expect(await sweep.run(signal)).toEqual({ looked_for: 1, resumed: 1, woken: 1 });
   expect(repaired.map(({ laneId }) => laneId)).toEqual(['l', 'idle']);
   expect(woken.map(({ lane }) => lane.laneId)).toEqual(['l', 'idle']);
+});
+
+test('what one look finds and the next does not is neither told nor touched', async () => {
+  const { broken, metrics, options, repaired, told, woken } = scene([violation({ subject: 'a' })]);
+  const sweep = openWork(options);
+  for (const subject of ['a', 'b', 'c']) {
+    broken.splice(0, 1, violation({ subject }));
+    expect(await sweep.run(signal)).toEqual({});
+  }
+  expect([repaired, woken, told()]).toEqual([[], [], []]);
+  expect(await metrics.text()).toContain('turnkeeper_invariant_violations{invariant="p4-open"} 0');
 });
 
 test('what cannot be repaired is counted and logged once, and never touched', async () => {
@@ -77,6 +91,8 @@ test('who leads no more tells of nothing', async () => {
   const { metrics, options } = scene([violation({ repairable: false })]);
   const sweep = openWork(options);
   await sweep.run(signal);
+  await sweep.run(signal);
+  expect(await metrics.text()).toContain('turnkeeper_invariant_violations{invariant="p4-open"} 1');
   sweep.end?.();
   expect(await metrics.text()).toContain('turnkeeper_invariant_violations{invariant="p4-open"} 0');
 });

@@ -9,35 +9,41 @@ export interface OpenWorkOptions extends LaneWakerOptions {
   readonly logger: Logger;
 }
 
-/** What happened longer ago was looked at many times. */
-const HISTORY_MS = 15 * 60_000;
+/** What happened longer ago was looked at several times. */
+const HISTORY_MS = 5 * 60_000;
 
 /**
  * Looks for open work that nothing will end, whatever made it so, and puts it right where that is certain: a lane that its
  * owner does not look at is woken, a question or a resume that is missing is made up for, a lost process is looked for again.
+ * Only what two looks in a row find counts: a slow machine is behind for a moment, and what would be done helps it as little.
  */
 export function openWork(options: OpenWorkOptions): Sweep {
   const told = new Told('open', options);
+  let before = new Set<string>();
   return {
     name: 'open-work',
     deadlineMs: 30_000,
-    run: async (signal) => {
-      const violations = await options.invariants.look('open', HISTORY_MS);
+    run: async () => {
+      const found = await options.invariants.look('open', HISTORY_MS);
+      const violations = found.filter((one) => before.has(keyOf(one)));
+      before = new Set(found.map(keyOf));
       await told.tell(violations);
       const repairs: Record<string, number> = {};
       const lanes = lanesOf(violations.filter(({ repairable }) => repairable));
-      for (const lane of lanes) {
-        if (signal.aborted) break;
+      if (lanes.length === 0) return repairs;
+      const repaired = await options.invariants.repair(lanes);
+      for (const { laneId } of lanes) {
         // nothing was wrong with its rows: it lacks only somebody who looks
-        const kinds = await options.invariants.repair(lane);
-        for (const kind of kinds.length > 0 ? kinds : ['woken']) repairs[kind] = (repairs[kind] ?? 0) + 1;
+        for (const kind of repaired.get(laneId) ?? ['woken']) repairs[kind] = (repairs[kind] ?? 0) + 1;
       }
       await wakeLanes(options, lanes);
-      if (lanes.length > 0)
-        options.logger.warn({ repairs: lanes.length }, 'repaired open work that nothing would have ended');
+      options.logger.warn({ repairs: lanes.length }, 'repaired open work that nothing would have ended');
       return repairs;
     },
-    end: () => told.end(),
+    end: () => {
+      before = new Set();
+      told.end();
+    },
   };
 }
 
@@ -81,7 +87,7 @@ class Told {
     }
     const seen = new Set<string>();
     for (const one of violations) {
-      const key = `${one.invariant} ${one.detail} ${one.subject}`;
+      const key = keyOf(one);
       seen.add(key);
       if (this.#seen.has(key)) continue;
       const { tenantId, laneId, invariant, subject, subjectKind, repairable } = one;
@@ -98,6 +104,10 @@ class Told {
     for (const invariant of this.#names) this.#broken.set(0, { invariant });
     this.#seen = new Set();
   }
+}
+
+function keyOf({ invariant, detail, subject }: Violation): string {
+  return `${invariant} ${detail} ${subject}`;
 }
 
 function lanesOf(violations: readonly Violation[]): LaneRef[] {

@@ -1,8 +1,8 @@
 -- P2: turns of a lane follow one another; a running one began after all that ended.
 select t.tenant_id, t.lane_id, t.id as subject, 'turns' as subject_kind, 'turn began before the one before it ended' as detail
-from (select tenant_id, lane_id, id, started_at,
-             max(ended_at) over (partition by slot, tenant_id, lane_id order by seq, end_seq rows between unbounded preceding and 1 preceding) before
-      from tk.turns where ended_at >= $1 and id >= tk.id_since($1)) t
+from (select t.tenant_id, t.lane_id, t.id, t.started_at,
+             max(t.ended_at) over (partition by t.slot, t.tenant_id, t.lane_id order by t.seq, t.end_seq rows between unbounded preceding and 1 preceding) before
+      from tk.tenants own cross join lateral (select * from tk.turns x where x.tenant_id = own.id and x.ended_at >= $1 offset 0) t) t
 where t.started_at < t.before
 union all
 select l.tenant_id, l.id, l.turn_id, 'turns', 'turn runs since before the last one ended'
