@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from '@turnkeeper/test-harness';
 import { openGround, startServices } from './ground.ts';
+import { inParallel } from './in-parallel.ts';
 import { openLayerLoad } from './layer-load.ts';
 import { residentMegabytes } from './memory.ts';
 
@@ -41,7 +42,9 @@ export async function measureInFlight(turns: number, agentSeconds: number): Prom
     const pid = cluster.workers[0]?.pid ?? 0;
     const idleMegabytes = await residentMegabytes(pid);
     const startMs = performance.now();
-    const accepted = accept(turns, (i) => layer.accept('patient', `in-flight-${i}`, 'take your time'));
+    const accepted = inParallel(turns, CONCURRENT_ACCEPTS, (i) =>
+      layer.accept('patient', `in-flight-${i}`, 'take your time'),
+    );
     const samples = await sampleUntilDone(cluster, turns, accepted);
     const delays = samples.map(({ loopDelayMs }) => loopDelayMs).toSorted((a, b) => a - b);
     return {
@@ -54,14 +57,6 @@ export async function measureInFlight(turns: number, agentSeconds: number): Prom
   } finally {
     await services.stop();
   }
-}
-
-async function accept(count: number, one: (i: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const loop = async () => {
-    for (let i = next++; i < count; i = next++) await one(i);
-  };
-  await Promise.all(Array.from({ length: CONCURRENT_ACCEPTS }, loop));
 }
 
 interface Sample {

@@ -20,6 +20,7 @@ import {
   serverKeyWrap,
 } from '@turnkeeper/storage';
 import type { Ground } from './ground.ts';
+import { inParallel } from './in-parallel.ts';
 
 const IN_FLIGHT = 2_000;
 
@@ -61,13 +62,9 @@ export async function openLayerLoad(ground: Ground): Promise<LayerLoad> {
     accept,
     async send(lanes, messages) {
       const run = randomBytes(4).toString('hex');
-      let next = 0;
-      const loop = async () => {
-        for (let i = next++; i < messages; i = next++) {
-          await accept('main', `layer-${run}-${i % lanes}`, `message ${i} of a benchmark, as long as people write`);
-        }
-      };
-      await Promise.all(Array.from({ length: IN_FLIGHT }, loop));
+      await inParallel(messages, IN_FLIGHT, (i) =>
+        accept('main', `layer-${run}-${i % lanes}`, `message ${i} of a benchmark, as long as people write`),
+      );
     },
     async [Symbol.asyncDispose]() {
       await acceptMessage.close(1_000);

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { type Figures, type Ground, openGround, startServices } from './ground.ts';
+import { inParallel } from './in-parallel.ts';
 import { openLayerLoad } from './layer-load.ts';
 import { residentMegabytes } from './memory.ts';
 
@@ -44,7 +46,7 @@ export async function measureManyLanes(idleLanes: number, rounds: number): Promi
     const fillSeconds = Math.round((performance.now() - startMs) / 1000);
     const filled = await run();
     // locks of lanes that became idle end by themselves
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    await sleep(PAUSE_MS);
     const after = await redis.dbsize();
     const oldMessages = idleLanes * 5;
     return { idleLanes, oldMessages, fillSeconds, database, empty, filled, redisKeys: { before, after } };
@@ -147,15 +149,11 @@ export async function measureManyTenants(tenants: number): Promise<ManyTenantsFi
   };
   const before = await held();
   const startMs = performance.now();
-  let next = 0;
-  const loop = async () => {
-    for (let i = next++; i < tenants; i = next++) {
-      await cluster.putTenant({ name: `tenant-${i}`, agents: [{ name: 'main', runtime: 'echo' }] });
-    }
-  };
-  await Promise.all(Array.from({ length: TENANT_CALLS }, loop));
+  await inParallel(tenants, TENANT_CALLS, (i) =>
+    cluster.putTenant({ name: `tenant-${i}`, agents: [{ name: 'main', runtime: 'echo' }] }),
+  );
   const seconds = Math.round((performance.now() - startMs) / 1000);
-  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  await sleep(PAUSE_MS);
   const after = await held();
   const megabytes = Object.fromEntries(
     Object.keys(before).map((name) => [name, { before: before[name] ?? 0, after: after[name] ?? 0 }]),

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SIGNED_WEBHOOK } from '@turnkeeper/cli/load';
 import { type Cluster, type FakePlatform, type NodeProcess, startFakePlatform, until } from '@turnkeeper/test-harness';
 
 const LANES = 64;
@@ -64,14 +65,7 @@ async function addAccount({ cluster, platform, round }: Scene): Promise<void> {
         name: `failover-${round}`,
         agent: 'main',
         channel: 'webhook',
-        options: {
-          verify: 'hmac-sha256-header',
-          header: 'x-hub-signature-256',
-          prefix: 'sha256=',
-          idHeader: 'x-github-delivery',
-          template: '{{text}}',
-          replyUrl: `${platform.url}/in`,
-        },
+        options: { ...SIGNED_WEBHOOK, replyUrl: `${platform.url}/in` },
         secrets: { secret: 'failover-secret-of-a-test' },
       },
     }),

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@turnkeeper/core';
 import { request } from 'undici';
+import { SIGNED_WEBHOOK } from './signed-webhook.ts';
 
 const SETUP_TIMEOUT_MS = 15_000;
 
@@ -42,14 +43,7 @@ export async function setUp(options: SetupOptions): Promise<LoadTarget[]> {
         name: agent,
         agent,
         channel: 'webhook',
-        options: {
-          verify: 'hmac-sha256-header',
-          header: 'x-hub-signature-256',
-          prefix: 'sha256=',
-          idHeader: 'x-github-delivery',
-          template: '{{text}}',
-          replyUrl: options.replyUrl,
-        },
+        options: { ...SIGNED_WEBHOOK, replyUrl: options.replyUrl },
         secrets: { secret: options.secret },
       },
     );

@@ -3,6 +3,7 @@ import { loadConfig } from '@turnkeeper/platform/config';
 import { TenantSchema } from '@turnkeeper/protocol';
 import { callApi } from '../api.ts';
 import { demoTable } from '../config.ts';
+import { SIGNED_WEBHOOK } from '../load/signed-webhook.ts';
 import type { UpSecrets } from './secrets.ts';
 
 export const DEMO_TENANT = 'demo';
@@ -74,13 +75,7 @@ function demoTenant(secrets: UpSecrets) {
         name: DEMO_HOOK,
         agent: 'main',
         channel: 'webhook',
-        options: {
-          verify: 'hmac-sha256-header',
-          header: 'x-hub-signature-256',
-          prefix: 'sha256=',
-          idHeader: 'x-github-delivery',
-          template: '{{text}}',
-        },
+        options: SIGNED_WEBHOOK,
         secrets: { secret: secrets.hookSecret },
       },
       { name: DEMO_CHAT, agent: 'main', channel: 'webchat' },
