@@ -143,20 +143,21 @@ class Told {
   }
 
   /** It is told of no event, and goes on from here all the same. */
-  standAt(cursor: string): void {
+  standAt(cursor: string | undefined): void {
+    if (cursor === undefined) return;
     if (this.#isOpaque) this.#opaque = cursor;
     else this.#cursor.advance(cursor);
   }
 
   isNew(event: StreamEvent): boolean {
+    if (event.type === 'stream.open') this.#open(event.data.replayFrom);
+    if (event.type === 'stream.reset') this.#cursor.reset(0);
+    if (event.type === 'stream.open' || event.type === 'stream.replayed') this.standAt(event.data.cursor);
     if (this.#isOpaque) {
       if (event.cursor === undefined) return true;
       this.#opaque = event.cursor;
       return this.#isUnseen(event);
     }
-    if (event.type === 'stream.open') this.#open(event.data.replayFrom);
-    if (event.type === 'stream.reset') this.#cursor.reset(0);
-    if (event.type === 'stream.replayed') this.#cursor.advance(String(event.data.replayedTo));
     if (event.cursor === undefined) return true;
     return this.#hasCursor ? this.#cursor.advance(event.cursor) : this.#isUnseen(event);
   }

@@ -2,11 +2,13 @@
 export interface ServerSentEvent {
   /** What stood as `id:` with this event; none for events that are not to be resumed at. */
   readonly id: string | undefined;
-  /** None: the id alone, where a reader stands though nothing has come. */
+  /** None: a comment that says where a reader stands though nothing has come; `id` is that place. */
   readonly data: string | undefined;
 }
 
-/** Takes a text/event-stream in pieces, cut anywhere, and gives its events. Comments give none. */
+const PLACE = 'cursor ';
+
+/** Takes a text/event-stream in pieces, cut anywhere, and gives its events. Comments give none, but for `: cursor …`. */
 export class SseParser {
   #rest = '';
   #id: string | undefined;
@@ -24,15 +26,16 @@ export class SseParser {
   #line(line: string): ServerSentEvent[] {
     if (line === '') return this.#dispatch();
     const [, field = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (field === '' && value.startsWith(PLACE)) return [{ id: value.slice(PLACE.length), data: undefined }];
     if (field === 'data') this.#data.push(value);
     if (field === 'id') this.#id = value;
     return [];
   }
 
   #dispatch(): ServerSentEvent[] {
-    const event = { id: this.#id, data: this.#data.length > 0 ? this.#data.join('\n') : undefined };
+    const events = this.#data.length > 0 ? [{ id: this.#id, data: this.#data.join('\n') }] : [];
     this.#id = undefined;
     this.#data = [];
-    return event.id === undefined && event.data === undefined ? [] : [event];
+    return events;
   }
 }

@@ -36,7 +36,7 @@ export function problem(status: number, code: string, more: object = {}): Respon
   return Response.json(body, { status, headers: { 'content-type': 'application/problem+json' } });
 }
 
-/** A place in a stream where a reader stands though nothing has come. */
+/** A comment of a stream that says where its reader stands though nothing has come. */
 export const standAt = (id: string) => ({ standAt: id });
 
 /** A stream that says this and then ends, or breaks, or says no more until its reader goes. */
@@ -46,7 +46,7 @@ export function sse(events: readonly object[], end: 'ends' | 'breaks' | 'stays' 
       start(controller) {
         const text = events.map((event) =>
           'standAt' in event
-            ? `id: ${event.standAt}\n\n`
+            ? `: cursor ${event.standAt}\n\n`
             : `${'id' in event ? `id: ${event.id}\n` : ''}data: ${JSON.stringify(event)}\n\n`,
         );
         controller.enqueue(new TextEncoder().encode(text.join('')));

@@ -89,14 +89,23 @@ export type RunErrorCode =
   | 'egress_blocked'
   | 'internal';
 
+/** A place in a request that is wrong. */
+export interface FieldError {
+  /** RFC 6901. */
+  readonly pointer: string;
+  readonly code: string;
+  /** What is wrong there, in words, without the value; none: the error's own message says it. */
+  readonly why?: string | undefined;
+}
+
 export interface AppErrorInit {
   readonly code: HttpErrorCode | RunErrorCode;
   /** Says what is wrong and what to do about it; never a secret, a name or a text of a conversation. */
   readonly message: string;
   readonly retryable?: boolean;
   readonly retryAfterMs?: number;
-  /** Places in the request that are wrong, as JSON pointers. */
-  readonly fields?: readonly { pointer: string; code: string }[];
+  /** Places in the request that are wrong. */
+  readonly fields?: readonly FieldError[];
   /** The run that it is about, as callers know it. */
   readonly runId?: string;
   readonly cause?: unknown;
@@ -108,7 +117,7 @@ export class AppError extends Error {
   readonly code: HttpErrorCode | RunErrorCode;
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
-  readonly fields: readonly { pointer: string; code: string }[];
+  readonly fields: readonly FieldError[];
   /** The run that it is about, as callers know it. */
   readonly runId: string | undefined;
 
@@ -120,6 +129,18 @@ export class AppError extends Error {
     this.fields = init.fields ?? [];
     this.runId = init.runId;
   }
+}
+
+/** An error about places of a request that each say why: its message names them. At least one. */
+export function fieldsError(code: AppErrorInit['code'], fields: readonly FieldError[], cause?: unknown): AppError {
+  const said = fields.map(({ pointer, why }) => (why === undefined ? pointer : `${pointer}: ${why}`));
+  return new AppError({ code, message: said.join('; '), fields, cause });
+}
+
+/** The places of an error as they are named in a body that holds the refused one at `place`; each says why. */
+export function fieldsBelow(place: string, { fields, message, code }: AppError): FieldError[] {
+  if (fields.length === 0) return [{ pointer: place, code, why: message }];
+  return fields.map(({ pointer, code, why = message }) => ({ pointer: place + pointer, code, why }));
 }
 
 /**

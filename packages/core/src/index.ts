@@ -39,6 +39,9 @@ export { repairDeliveries } from './delivery/repair-deliveries.ts';
 export { type SendOutcome, settleSend } from './delivery/retry.ts';
 export {
   AppError,
+  type FieldError,
+  fieldsBelow,
+  fieldsError,
   type HttpErrorCode,
   type RunErrorCode,
   StoreError,

@@ -22,7 +22,7 @@ const problem = z.looseObject({
   code: z.string(),
   detail: z.string().optional(),
   title: z.string().optional(),
-  errors: z.array(z.looseObject({ pointer: z.string(), code: z.string() })).optional(),
+  errors: z.array(z.looseObject({ pointer: z.string(), code: z.string(), detail: z.string().optional() })).optional(),
 });
 
 /**
@@ -62,7 +62,7 @@ export function readRefusal(status: number, text: string): AppError {
   return new AppError({
     code: code as HttpErrorCode,
     message: detail ?? title ?? `The server answered ${status}`,
-    fields: errors,
+    fields: errors.map(({ pointer, code, detail: why }) => ({ pointer, code, why })),
   });
 }
 

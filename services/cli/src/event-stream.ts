@@ -10,10 +10,21 @@ export interface ReceivedEvent {
   readonly event: StreamEvent;
 }
 
-/** The events of an SSE body, as they come. One of a type that this program does not know says nothing to it. */
-export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ReceivedEvent> {
+const PLACE = 'cursor ';
+
+/**
+ * The events of an SSE body, as they come. One of a type that this program does not know says nothing to it. `onPlace`: told
+ * where a reader stands to whom nothing has come for a while.
+ */
+export async function* readEvents(
+  body: AsyncIterable<Uint8Array>,
+  onPlace?: (cursor: string) => void,
+): AsyncGenerator<ReceivedEvent> {
   const ready: ReceivedEvent[] = [];
   const parser = createParser({
+    onComment: (comment) => {
+      if (comment.startsWith(PLACE)) onPlace?.(comment.slice(PLACE.length));
+    },
     onEvent: ({ id, data }) => {
       const event = StreamEventSchema.loose().safeParse(JSON.parse(data));
       if (event.success) ready.push({ id: id ?? null, event: event.data });

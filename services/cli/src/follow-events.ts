@@ -33,7 +33,10 @@ export async function* followEvents(stream: FollowedStream): AsyncGenerator<Stre
   let lastHeardMs: number | null = null;
   for (let tries = 1; !stream.signal.aborted; tries++) {
     try {
-      for await (const { id, event } of openStream(stream, lastId)) {
+      const onPlace = (cursor: string) => {
+        lastId = cursor;
+      };
+      for await (const { id, event } of openStream(stream, lastId, onPlace)) {
         tries = 1;
         lastHeardMs = performance.now();
         lastId = id ?? cursorIn(event) ?? lastId;
@@ -59,14 +62,18 @@ function cursorIn({ type, data }: StreamEvent): string | null {
   return typeof data['cursor'] === 'string' ? data['cursor'] : null;
 }
 
-async function* openStream({ url, key, path, signal }: FollowedStream, lastId: string | null) {
+async function* openStream(
+  { url, key, path, signal }: FollowedStream,
+  lastId: string | null,
+  onPlace: (cursor: string) => void,
+) {
   try {
     const answer = await request(url + path, {
       headers: { authorization: `Bearer ${key}`, ...(lastId !== null && { 'last-event-id': lastId }) },
       ...{ signal, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS },
     });
     if (answer.statusCode >= 400) throw readRefusal(answer.statusCode, await answer.body.text());
-    yield* readEvents(answer.body);
+    yield* readEvents(answer.body, onPlace);
   } catch (cause) {
     if (signal.aborted || cause instanceof AppError) throw cause;
     throw new CliError('unreachable', `Nothing answers at ${url}: is the cluster running ("npm start")?`, cause);

@@ -1,4 +1,4 @@
-import { AppError, type HttpErrorCode } from '@turnkeeper/core';
+import { fieldsError, type HttpErrorCode } from '@turnkeeper/core';
 import { z } from 'zod';
 import type { AccountDraft, Channel } from '../channel.ts';
 
@@ -31,11 +31,7 @@ function checkAccount({ options, secrets }: AccountDraft): Readonly<Record<strin
   const parsed = OptionsSchema.safeParse(options ?? {});
   const faults = [...(parsed.error?.issues ?? []).flatMap(faultsOf), ...Object.entries(secrets).flatMap(secretFaults)];
   if (parsed.success && faults.length === 0) return parsed.data;
-  throw new AppError({
-    code: 'config_invalid',
-    message: faults.map(({ pointer, why }) => `${pointer}: ${why}`).join('; '),
-    fields: faults.map(({ pointer, code }) => ({ pointer, code })),
-  });
+  throw fieldsError('config_invalid', faults);
 }
 
 interface Fault {

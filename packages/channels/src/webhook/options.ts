@@ -1,4 +1,4 @@
-import { AppError, type HttpErrorCode, hasUserInfo } from '@turnkeeper/core';
+import { fieldsError, type HttpErrorCode, hasUserInfo } from '@turnkeeper/core';
 import { z } from 'zod';
 import type { AccountDraft } from '../channel.ts';
 import { keyOfSecret } from './standard-webhooks.ts';
@@ -68,11 +68,7 @@ export function checkAccount({ options, secrets, keptSecrets }: AccountDraft): W
   const optionFaults = (parsed.error?.issues ?? []).flatMap((issue) => faultsOf(issue, options));
   const faults = [...optionFaults, ...secretFaults(secrets, keptSecrets)];
   if (faults.length === 0 && parsed.success) return parsed.data;
-  throw new AppError({
-    code: 'config_invalid',
-    message: faults.map(({ pointer, why }) => `${pointer}: ${why}`).join('; '),
-    fields: faults.map(({ pointer, code }) => ({ pointer, code })),
-  });
+  throw fieldsError('config_invalid', faults);
 }
 
 /** Options that name no way to verify are those of Standard Webhooks. */

@@ -861,6 +861,7 @@ export interface components {
             readonly errors?: readonly {
                 readonly pointer: string;
                 readonly code: string;
+                readonly detail?: string;
             }[];
             readonly runId?: string;
         };

@@ -10,7 +10,8 @@ export const ProblemSchema = z.strictObject({
   retryable: z.boolean(),
   retryAfterMs: z.int().optional(),
   requestId: z.string(),
-  errors: z.array(z.strictObject({ pointer: z.string(), code: z.string() })).optional(),
+  /** `detail`: what is wrong at that place, where the whole problem's `detail` speaks of several. */
+  errors: z.array(z.strictObject({ pointer: z.string(), code: z.string(), detail: z.string().optional() })).optional(),
   /** `agent_mismatch`, `idempotency_mismatch` and `deadline_exceeded` name the run they are about. */
   runId: z.string().optional(),
 });

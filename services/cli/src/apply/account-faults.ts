@@ -29,15 +29,7 @@ function faultsOf(body: unknown, place: Path): Fault[] {
     return [];
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return placesOf(error).map(({ pointer, why }) => ({ path: [...place, ...pathOf(pointer)], message: why }));
+    const { fields, message } = error;
+    return fields.map(({ pointer, why = message }) => ({ path: [...place, ...pathOf(pointer)], message: why }));
   }
-}
-
-/** Several faults stand as `/place: why; /place: why`, one may stand as a sentence. */
-function placesOf({ message, fields }: AppError): { readonly pointer: string; readonly why: string }[] {
-  const said = message.split(/; (?=\/)/);
-  return fields.map(({ pointer }) => {
-    const own = said.find((part) => part.startsWith(`${pointer}: `));
-    return { pointer, why: own?.slice(pointer.length + 2) ?? message };
-  });
 }

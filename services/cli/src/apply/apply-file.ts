@@ -68,19 +68,13 @@ export async function applyDocument(
 /** What the server says of places, with the lines where they stand. */
 function located(error: unknown, tenant: number, file: ConfigFile): unknown {
   if (!(error instanceof AppError) || error.fields.length === 0) return error;
-  const said = error.message.split(/; (?=\/|[0-9]+ more$)/);
-  const whyOf = (pointer: string) => said.find((part) => part.startsWith(`${pointer}: `))?.slice(pointer.length + 2);
-  const whole = error.message.replace(PLACES, '');
   return file.refuse(
-    error.fields.map(({ pointer }) => ({
+    error.fields.map(({ pointer, why = error.message }) => ({
       path: ['tenants', tenant, ...pathOf(pointer)],
-      message: whyOf(pointer) ?? whole,
+      message: why,
     })),
   );
 }
-
-/** The server says where, too; here the line and the path do. */
-const PLACES = /^(\/\S+: )+/;
 
 function faultsOf(error: z.ZodError | undefined, value: unknown): Fault[] {
   if (error === undefined) return [];

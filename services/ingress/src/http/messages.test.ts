@@ -193,7 +193,7 @@ describe('bad input is refused with its code and leaves nothing', () => {
     expect(answer.headers['content-type']).toContain('application/problem+json');
     expect(`${answer.statusCode} ${answer.json().code}`).toBe(`${status} ${code}`);
     expect(answer.json().requestId).toBe(answer.headers['turnkeeper-request-id']);
-    if (pointer !== undefined) expect(answer.json().errors).toContainEqual({ pointer, code });
+    if (pointer !== undefined) expect(answer.json().errors).toContainEqual(expect.objectContaining({ pointer, code }));
     expect(ports.accepted).toEqual([]);
   });
 

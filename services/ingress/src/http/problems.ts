@@ -1,4 +1,4 @@
-import { AppError, type HttpErrorCode, type Logger, StoreError } from '@turnkeeper/core';
+import { AppError, type FieldError, type HttpErrorCode, type Logger, StoreError } from '@turnkeeper/core';
 import { HTTP_ERRORS, type Problem } from '@turnkeeper/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
@@ -53,7 +53,7 @@ interface KnownError {
   readonly code: HttpErrorCode;
   readonly message: string;
   readonly retryAfterMs?: number | undefined;
-  readonly fields?: readonly { pointer: string; code: string }[];
+  readonly fields?: readonly FieldError[];
   readonly runId?: string | undefined;
 }
 
@@ -79,10 +79,14 @@ export function problemOf(error: KnownError, requestId: string): Problem {
 /** An answer stays small whatever was sent: names of unknown fields are the sender's, and may be many and long. */
 const ERRORS_MAX = 20;
 const POINTER_LENGTH_MAX = 256;
+const WHY_LENGTH_MAX = 500;
 const DETAIL_LENGTH_MAX = 2000;
 
-function placesOf(fields: NonNullable<KnownError['fields']>) {
-  return fields.slice(0, ERRORS_MAX).map(({ pointer, code }) => ({ pointer: cut(pointer, POINTER_LENGTH_MAX), code }));
+function placesOf(fields: readonly FieldError[]) {
+  return fields.slice(0, ERRORS_MAX).map(({ pointer, code, why }) => ({
+    ...{ pointer: cut(pointer, POINTER_LENGTH_MAX), code },
+    ...(why === undefined ? {} : { detail: cut(why, WHY_LENGTH_MAX) }),
+  }));
 }
 
 function cut(text: string, lengthMax: number): string {

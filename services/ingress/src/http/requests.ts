@@ -26,6 +26,5 @@ function refusal(faults: readonly FieldFault[]): AppError {
   const code = faults[0]?.code ?? 'invalid_field';
   const told = faults.slice(0, FAULTS_TOLD_MAX).map(({ pointer, why }) => `${pointer || 'the whole request'}: ${why}`);
   const more = faults.length > told.length ? [`${faults.length - told.length} more`] : [];
-  const fields = faults.map(({ pointer, code }) => ({ pointer, code }));
-  return new AppError({ code, message: [...told, ...more].join('; '), fields });
+  return new AppError({ code, message: [...told, ...more].join('; '), fields: faults });
 }

@@ -113,13 +113,12 @@ describe('a reader that is too slow', () => {
   });
 });
 
-it('a reader whom nothing durable comes learns with the signs of life where it stands', () => {
+it('a reader whom nothing durable comes learns from comments where it stands', () => {
   const { raw, connection, place } = setUp();
   connection.comment();
   place.cursor = 't7';
   connection.comment();
-  connection.standAt('t8');
-  expect(raw.written).toEqual([': \n\n', ': \nid: t7\n\n', 'id: t8\n\n']);
+  expect(raw.written).toEqual([': \n\n', ': cursor t7\n\n']);
 });
 
 it('an ended stream takes nothing more, and says once that it ended', () => {

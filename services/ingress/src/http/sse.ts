@@ -21,7 +21,7 @@ export interface SseOptions {
   readonly clock: Clock;
   /** Ephemeral events that a slow reader lost. */
   readonly dropped?: Counter;
-  /** Where its reader stands, told with each sign of life; for readers whom nothing durable may come for long. */
+  /** Where its reader stands, told in each comment; for readers whom nothing durable may come for long. */
   readonly cursor?: () => string | null;
 }
 
@@ -98,19 +98,14 @@ export class SseConnection {
     this.#write(seq, { ...this.#envelope(at, sessionId ?? null), type, ...rest, data });
   }
 
-  /** A line that readers ignore and that keeps proxies from closing. */
+  /**
+   * A line that keeps proxies from closing, and that readers of events ignore. It may say where they stand: an `id:` of its
+   * own would make an event of it, and only durable events have one.
+   */
   comment(): void {
     if (!this.#isOpen || this.#response.writableLength > UNSENT_BYTES_MAX) return;
     const cursor = this.#cursor();
-    this.#response.write(cursor === null ? ': \n\n' : `: \nid: ${cursor}\n\n`);
-  }
-
-  /**
-   * An id without an event: no reader is told anything, and a browser that is cut off before the next durable event goes on
-   * from here.
-   */
-  standAt(id: string): void {
-    if (this.#isOpen) this.#response.write(`id: ${id}\n\n`);
+    this.#response.write(cursor === null ? ': \n\n' : `: cursor ${cursor}\n\n`);
   }
 
   /**

@@ -3,7 +3,6 @@ import { TenantEventIdSchema, TenantStreamQuerySchema, writeTenantEventId } from
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { OpenStreams } from '../streams/open-streams.ts';
 import type { StreamSink } from '../streams/session-streams.ts';
-import { saySse } from '../streams/sse-sink.ts';
 import { streamFilter } from '../streams/stream-filter.ts';
 import type { TenantSink } from '../streams/tenant-follower.ts';
 import type { JoinedTenant, TenantStreams } from '../streams/tenant-streams.ts';
@@ -73,7 +72,7 @@ function tenantSink(connection: SseConnection, passes: (type: string) => boolean
     ephemeral: (event) => {
       if (passes(event.type)) connection.forward(event);
     },
-    say: (type, data) => saySse(connection, { type, data, at: now() }),
+    say: (type, data) => connection.send(type, data, { at: now() }),
     drained: () => connection.drained(),
   };
 }

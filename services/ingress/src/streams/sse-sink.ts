@@ -1,4 +1,3 @@
-import type { StreamEventData } from '@turnkeeper/protocol';
 import type { SseConnection } from '../http/sse.ts';
 import type { StreamSink } from './session-streams.ts';
 import { eventIdOf } from './stream-filter.ts';
@@ -12,18 +11,9 @@ export function sseSink(connection: SseConnection, passes: (type: string) => boo
     ephemeral: (event) => {
       if (passes(event.type)) connection.forward(event);
     },
-    say: (type, data) => saySse(connection, { type, data, at: now() }),
+    say: (type, data) => connection.send(type, data, { at: now() }),
     drained: () => connection.drained(),
   };
-}
-
-/** What a stream says of itself; where it says where its reader stands, a browser keeps that as the last id. */
-export function saySse<Type extends 'stream.open' | 'stream.replayed' | 'stream.reset'>(
-  connection: Pick<SseConnection, 'send' | 'standAt'>,
-  { type, data, at }: { readonly type: Type; readonly data: StreamEventData[Type]; readonly at: string },
-): void {
-  if ('cursor' in data && data.cursor !== undefined) connection.standAt(data.cursor);
-  connection.send(type, data, { at });
 }
 
 /** A lane is joined before its answer begins, so that a refusal is still an answer; nothing is sent before `begin`. */

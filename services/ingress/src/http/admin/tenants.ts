@@ -1,4 +1,4 @@
-import { type AccountDraft, AppError } from '@turnkeeper/core';
+import { type AccountDraft, AppError, type FieldError, fieldsBelow, fieldsError } from '@turnkeeper/core';
 import {
   LIST_LIMIT_DEFAULT,
   NameSchema,
@@ -98,31 +98,16 @@ function registerDeletion(app: FastifyInstance, parts: AdminParts): void {
 async function accountDrafts(body: NamedTenant, { operator, configs }: AdminParts): Promise<AccountDraft[]> {
   const tenant = body.accounts === undefined ? null : await operator.getTenant(body.name);
   const drafts: AccountDraft[] = [];
-  const refused: AppError[] = [];
+  const refused: FieldError[] = [];
   for (const [i, account] of (body.accounts ?? []).entries()) {
     const kept = tenant === null ? [] : await keptSecrets(configs, tenant.tenantId, account.name);
     try {
       drafts.push(accountDraft(account, kept));
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      refused.push(placed(error, `/accounts/${i}`));
+      refused.push(...fieldsBelow(`/accounts/${i}`, error));
     }
   }
-  const [first] = refused;
-  if (first === undefined) return drafts;
-  const message = refused.map((error) => error.message).join('; ');
-  throw new AppError({ code: first.code, message, fields: refused.flatMap(({ fields }) => fields), cause: first });
-}
-
-/** The same below a place of a body. Several faults stand as `/place: why; /place: why`, one may stand as a sentence. */
-function placed(error: AppError, place: string): AppError {
-  const fields = error.fields.map((field) => ({ ...field, pointer: place + field.pointer }));
-  const [only] = fields;
-  const message = error.message.startsWith('/')
-    ? error.message
-        .split(/; (?=\/)/)
-        .map((part) => place + part)
-        .join('; ')
-    : `${only?.pointer ?? place}: ${error.message}`;
-  return new AppError({ code: error.code, message, fields, cause: error });
+  if (refused.length > 0) throw fieldsError('config_invalid', refused);
+  return drafts;
 }
