@@ -229,9 +229,12 @@ export type {
   WorkerRecord,
 } from './ports/reads.ts';
 export type {
+  AgedLane,
   AgedSession,
   ClusterLoad,
+  CrowdedTenant,
   IdleSession,
+  LaneRetention,
   LostTurn,
   RecoveryLimits,
   RepairStore,

@@ -10,6 +10,7 @@ export { PostgresInputStore } from './input-store.ts';
 export { type DatabaseReport, inspectDatabase } from './inspect.ts';
 export { PostgresIntakeStore } from './intake-store.ts';
 export { checkInvariants, PostgresInvariants } from './invariants.ts';
+export { PostgresLaneRetention } from './lane-retention.ts';
 export { PostgresLaneStore } from './lane-store.ts';
 export { CONFIG_STALE_MS, openConfigs } from './lookup/configs.ts';
 export { migrate, SCHEMA_RANGE } from './migrate.ts';

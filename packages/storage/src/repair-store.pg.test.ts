@@ -1,11 +1,4 @@
-import {
-  type AccountId,
-  type BootId,
-  type EventId,
-  interruptLostTurns,
-  type SessionId,
-  type TenantId,
-} from '@turnkeeper/core';
+import { type AccountId, type BootId, type EventId, interruptLostTurns, type TenantId } from '@turnkeeper/core';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { claimOf, freshId, message, openStage, type Stage, type StageLane } from './testing/stage.ts';
 
@@ -319,51 +312,6 @@ test('rows past retention go in batches; what is unfinished, owed or recent stay
   expect(await stage.rows('select id from tk.events where lane_id = $1', [lane.laneId])).toEqual([{ id: queued }]);
   expect(await stage.rows('select dstate from tk.messages where lane_id = $1', [lane.laneId])).toEqual([{ dstate: 0 }]);
   expect(await stage.rows('select 1 from tk.events where lane_id = $1', [recent.laneId])).toHaveLength(1);
-});
-
-test('a lane goes when it has been idle for as long and nothing of it is left, never before', async () => {
-  const worker = await stage.worker();
-  const lanes = await Promise.all(Array.from({ length: 2 }, () => laneWith('x')));
-  for (const lane of lanes) await stage.commit(worker, await stage.claim(worker, lane));
-  await stage.rows("update tk.lanes set last_activity_at = now() - interval '40 days'");
-  const [empty, kept] = lanes;
-  for (const table of ['events', 'messages', 'turns'])
-    await stage.rows(`delete from tk.${table} where lane_id = $1`, [empty?.laneId]);
-  const limits = { settledDays: 30, dedupeDays: 8, batch: 100 };
-  // each call looks at some of the slots
-  await expect
-    .poll(async () => (await stage.repair.deleteExpired(limits))['lanes'], { timeout: 20_000, interval: 0 })
-    .toBe(1);
-  expect(await stage.rows('select id from tk.lanes')).toEqual([{ id: kept?.laneId }]);
-  expect(await stage.rows('select lane_id from tk.sessions')).toEqual([{ lane_id: kept?.laneId }]);
-});
-
-test('a suspended lane goes with its marks and comes back as a new one; a session that ended goes when what it held has', async () => {
-  const worker = await stage.worker();
-  const limits = { settledDays: 30, dedupeDays: 8, batch: 100 };
-  const control = (lane: StageLane, command: 'archive' | 'reset') =>
-    stage.control.control({ lane, sessionId: null, command, newSessionId: freshId<SessionId>(), dedupe: null });
-  const [gone, living] = [await laneWith('x'), await laneWith('y')];
-  for (const lane of [gone, living]) await stage.commit(worker, await stage.claim(worker, lane));
-  await control(gone, 'archive');
-  await control(living, 'reset');
-  await stage.rows("update tk.lanes set last_activity_at = now() - interval '40 days' where id = $1", [gone.laneId]);
-  await stage.rows("update tk.sessions set ended_at = now() - interval '32 days' where ended_at is not null");
-  for (const table of ['events', 'messages', 'turns'])
-    await stage.rows(`delete from tk.${table} where lane_id = $1`, [gone.laneId]);
-  const left = () => stage.rows('select id from tk.lanes where id = $1', [gone.laneId]);
-  await expect
-    .poll(async () => [await stage.repair.deleteExpired(limits), (await left()).length][1], {
-      timeout: 20_000,
-      interval: 0,
-    })
-    .toBe(0);
-  expect(
-    await stage.rows('select lane_id from tk.sessions where lane_id in ($1, $2)', [gone.laneId, living.laneId]),
-  ).toEqual([{ lane_id: living.laneId }]);
-  await stage.send(gone, 'again');
-  await stage.commit(worker, await stage.claim(worker, gone));
-  expect(await control(gone, 'archive')).toMatchObject({ result: 'done', seq: '3' });
 });
 
 test('commits that a worker was refused after its death are counted once, by whoever leads', async () => {

@@ -6,6 +6,7 @@ import { openRedis, QueuedWakeUps } from '@turnkeeper/queue';
 import {
   PostgresInputStore,
   PostgresInvariants,
+  PostgresLaneRetention,
   PostgresOwnershipStore,
   PostgresRepairStore,
   PostgresSessionAging,
@@ -52,6 +53,7 @@ export async function compose(config: CoordinatorConfig, kit: Kit): Promise<Serv
     invariants: new PostgresInvariants(databases.invariants),
     inputs: new PostgresInputStore(databases.sweeps),
     aging: new PostgresSessionAging(databases.sweeps),
+    lanes: new PostgresLaneRetention(databases.sweeps),
     erasure: new PostgresTenantErasure(databases.sweeps),
     counting: new PostgresUsageCounting(databases.sweeps),
     ownership: new PostgresOwnershipStore(databases.sweeps),

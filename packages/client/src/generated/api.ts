@@ -2323,6 +2323,8 @@ export interface operations {
                             readonly queuedPerLane: number;
                             readonly queuedPerTenant: number;
                             readonly retentionDays?: number;
+                            readonly laneDays?: number;
+                            readonly lanes?: number;
                         };
                         readonly use: {
                             readonly queuedPerTenant: number;

@@ -116,8 +116,9 @@ export function hasResets({ reset, resetByType = {}, resetByChannel = {} }: Stor
 }
 
 /** Limits as people write them. Null takes one back. */
-type LimitSettings = Optional<Omit<TenantLimits, 'retentionDays'>> & {
-  readonly retentionDays?: number | null | undefined;
+type RetentionLimit = 'retentionDays' | 'laneDays' | 'lanes';
+type LimitSettings = Optional<Omit<TenantLimits, RetentionLimit>> & {
+  readonly [Name in RetentionLimit]?: number | null | undefined;
 };
 
 /** Fills in the limits that were left out (surface §6). */
@@ -129,6 +130,8 @@ export function completeLimits(limits: LimitSettings): TenantLimits {
     queuedPerLane: limits.queuedPerLane ?? 100,
     queuedPerTenant: limits.queuedPerTenant ?? 10_000,
     ...(limits.retentionDays != null && { retentionDays: limits.retentionDays }),
+    ...(limits.laneDays != null && { laneDays: limits.laneDays }),
+    ...(limits.lanes != null && { lanes: limits.lanes }),
   };
 }
 

@@ -24,6 +24,10 @@ export interface TenantLimits {
   readonly queuedPerTenant: number;
   /** How long what was said is kept, days; absent: as long as the cluster keeps it. */
   readonly retentionDays?: number;
+  /** For how many days without a word a conversation keeps its session; zero: for ever; absent: the cluster's days. */
+  readonly laneDays?: number;
+  /** Conversations that keep their session; the oldest lose it first. Absent: no limit. */
+  readonly lanes?: number;
 }
 
 export interface TenantConfig {

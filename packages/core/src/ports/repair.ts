@@ -176,6 +176,43 @@ export interface SessionAging {
   age(changes: readonly (IdleSession & { readonly to: 'expired' | 'archived' })[]): Promise<AgedSession[]>;
 }
 
+/** A lane that is older than its tenant's days, as it was then. */
+export interface AgedLane {
+  readonly lane: LaneRef;
+  /** Of its tenant; zero: for ever. */
+  readonly maxAgeDays: number;
+  readonly idleDays: number;
+  readonly suspended: boolean;
+  readonly activeWork: 'none' | 'running';
+  readonly seen: string;
+}
+
+/** A tenant with more lanes than it may have. */
+export interface CrowdedTenant {
+  readonly lanesMax: number;
+  /** How many it has; counted no further than a page above `lanesMax`. */
+  readonly lanes: number;
+  readonly oldest: readonly {
+    readonly lane: LaneRef;
+    readonly updatedAt: Date;
+    readonly running: boolean;
+    readonly seen: string;
+  }[];
+}
+
+/** Conversations lose their place, not what was said in them. Safe when repeated, and beside another leader. */
+export interface LaneRetention {
+  /** Of so many slots, taken at random: lanes whose days are over, at most `limit`. @throws StoreError */
+  aged(look: { readonly slots: number; readonly defaultDays: number; readonly limit: number }): Promise<AgedLane[]>;
+  /** Each with its oldest lanes, at most `limit`. @throws StoreError */
+  crowded(limit: number): Promise<CrowdedTenant[]>;
+  /**
+   * Those that are still as they were seen name no session any more, and are deleted where nothing of them is left; how
+   * many. A lane that somebody else has locked stays. @throws StoreError
+   */
+  forget(lanes: readonly { readonly lane: LaneRef; readonly seen: string }[]): Promise<number>;
+}
+
 /** Deletes what tenants leave that are `deleting`, bit by bit. Safe when repeated, and beside another leader. */
 export interface TenantErasure {
   /** At most `rowsMax` rows of one table; `table` is `tenants` when that was the last of it. Null: nothing to do. @throws StoreError */

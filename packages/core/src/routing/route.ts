@@ -6,6 +6,7 @@ export type SessionEnd =
   | 'session_switch'
   | 'suspended'
   | 'archived'
+  | 'forgotten'
   | 'idle'
   | 'daily'
   | 'both';

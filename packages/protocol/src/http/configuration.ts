@@ -16,6 +16,9 @@ const LimitsSchema = z
     queuedPerTenant: countUpTo(100_000_000).optional(),
     /** Above the days for which repetitions are usually known (where they are known longer, it is kept longer): a repetition is answered with its first run. */
     retentionDays: z.int().min(9).max(36_500).nullish(),
+    /** Zero: for ever. */
+    laneDays: z.int().min(0).max(36_500).nullish(),
+    lanes: countUpTo(1_000_000).nullish(),
   })
   .refine((limits) => limits.burst == null || limits.ratePerSecond != null, {
     path: ['burst'],
@@ -267,6 +270,10 @@ export const TenantLimitsSchema = z.strictObject({
   queuedPerTenant: z.int(),
   /** Absent: as long as the cluster keeps what was said. */
   retentionDays: z.int().optional(),
+  /** Absent: the cluster's days. */
+  laneDays: z.int().optional(),
+  /** Absent: no limit. */
+  lanes: z.int().optional(),
 });
 
 export const TenantSchema = z.strictObject({

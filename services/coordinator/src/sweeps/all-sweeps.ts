@@ -4,6 +4,7 @@ import type {
   DatabaseHealth,
   InputStore,
   Invariants,
+  LaneRetention,
   LiveStream,
   Logger,
   OwnershipStore,
@@ -20,6 +21,7 @@ import { deadProcesses } from './dead-processes.ts';
 import { deliveries } from './deliveries.ts';
 import { expiredInputs } from './expired-inputs.ts';
 import { falseDeaths } from './false-deaths.ts';
+import { forgottenLanes } from './forgotten-lanes.ts';
 import { history, openWork } from './invariants.ts';
 import { lostTurns } from './lost-turns.ts';
 import { partitions } from './partitions.ts';
@@ -35,6 +37,7 @@ export interface AllSweepsOptions {
   readonly invariants: Invariants;
   readonly inputs: Pick<InputStore, 'expire'>;
   readonly aging: SessionAging;
+  readonly lanes: LaneRetention;
   readonly erasure: TenantErasure;
   readonly counting: UsageCounting;
   readonly ownership: Pick<OwnershipStore, 'slotMap' | 'view'>;
@@ -89,6 +92,6 @@ export function allSweeps(options: AllSweepsOptions): SweepGroup[] {
     { everyMs: 5_000, sweeps: [openWork(options)] },
     { everyMs: 60_000, sweeps: [history(options)] },
     { everyMs: 15_000, sweeps: [usage(options)] },
-    { everyMs: 60_000, sweeps: [sessionLifecycle(options), retention(options)] },
+    { everyMs: 60_000, sweeps: [sessionLifecycle(options), retention(options), forgottenLanes(options)] },
   ];
 }
