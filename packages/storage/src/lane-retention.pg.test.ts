@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type BootId, overCap, prunesLane, type SessionId, type TenantId } from '@turnkeeper/core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { PostgresLaneRetention } from './lane-retention.ts';
 import { freshId, openStage, type Stage, type StageLane } from './testing/index.ts';
+import { vectorsOf } from './testing/vectors.ts';
 
 const LOOK = { slots: 4096, defaultDays: 30, limit: 1000 };
 
@@ -68,24 +67,12 @@ const saidIn = async ({ laneId }: StageLane) =>
     )
   ).length;
 
-interface PruneVector {
-  readonly op: 'lane.prune';
-  readonly id: string;
-  readonly input: { maxAgeDays: number; idleDays: number; suspended: boolean; activeWork: string };
-  readonly expected: { removed: boolean; transcriptKept: boolean };
-}
-interface CapVector {
-  readonly op: 'retention.cap';
-  readonly id: string;
-  readonly input: { maxEntries: number; sessions: { key: string; updatedAt: number; running: boolean }[] };
-  readonly expected: { removed: string[] };
-}
-const file = join(import.meta.dirname, '../../../test/conformance/vectors/routing.json');
-const vectors: (PruneVector | CapVector)[] = JSON.parse(readFileSync(file, 'utf8'));
+type PruneInput = { maxAgeDays: number; idleDays: number; suspended: boolean; activeWork: string };
+type CapInput = { maxEntries: number; sessions: { key: string; updatedAt: number; running: boolean }[] };
 
 describe('the database does what the vectors of lane.prune say', () => {
-  const cases = vectors.filter((vector) => vector.op === 'lane.prune');
-  it.each(cases.map((vector) => [vector.id, vector] as const))('%s', async (_, { input, expected }) => {
+  type Expected = { removed: boolean; transcriptKept: boolean };
+  it.each(vectorsOf<PruneInput, Expected>('routing.json', 'lane.prune'))('%s', async (_, { input, expected }) => {
     const { maxAgeDays, idleDays, suspended, activeWork } = input;
     const lane = await idleLane(await tenantWith({ laneDays: maxAgeDays }), idleDays);
     if (activeWork === 'running') {
@@ -105,25 +92,27 @@ describe('the database does what the vectors of lane.prune say', () => {
 });
 
 describe('the database does what the vectors of retention.cap say', () => {
-  const cases = vectors.filter((vector) => vector.op === 'retention.cap');
-  it.each(cases.map((vector) => [vector.id, vector] as const))('%s', async (_, { input, expected }) => {
-    const tenant = await tenantWith({ lanes: input.maxEntries, laneDays: 0 });
-    const lanes = new Map<string, StageLane>();
-    for (const { key, updatedAt, running } of input.sessions) {
-      const lane = await idleLane(tenant, 0, key);
-      if (running) {
-        await stage.send(lane, 'more');
-        await stage.claim(boot, lane);
+  it.each(vectorsOf<CapInput, { removed: string[] }>('routing.json', 'retention.cap'))(
+    '%s',
+    async (_, { input, expected }) => {
+      const tenant = await tenantWith({ lanes: input.maxEntries, laneDays: 0 });
+      const lanes = new Map<string, StageLane>();
+      for (const { key, updatedAt, running } of input.sessions) {
+        const lane = await idleLane(tenant, 0, key);
+        if (running) {
+          await stage.send(lane, 'more');
+          await stage.claim(boot, lane);
+        }
+        await age(lane, 1 - updatedAt / 1_000);
+        lanes.set(key, lane);
       }
-      await age(lane, 1 - updatedAt / 1_000);
-      lanes.set(key, lane);
-    }
-    // however small a page is, the tenant is at its cap in the end
-    while ((await cap(1)) > 0);
-    const gone: string[] = [];
-    for (const [key, lane] of lanes) if (!(await isKept(lane))) gone.push(key);
-    expect(gone).toEqual(expected.removed);
-  });
+      // however small a page is, the tenant is at its cap in the end
+      while ((await cap(1)) > 0);
+      const gone: string[] = [];
+      for (const [key, lane] of lanes) if (!(await isKept(lane))) gone.push(key);
+      expect(gone).toEqual(expected.removed);
+    },
+  );
 });
 
 describe('a lane that is forgotten', () => {

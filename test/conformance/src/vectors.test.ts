@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runVectors, vectorsFolder } from './suite.ts';
+import { HELD_BY, runVectors, vectorsFolder } from './suite.ts';
 
 const DUE =
   /^(key|whatsapp|transcript|lifecycle|reset|route|session|drain|recovery|resume|turn|stuck|ledger|provenance|usage)\.|^(webchat\.(platform|resolveKey)|lane\.shared|history\.window|agent\.route|lane\.prune|retention\.cap|silence\.match)$/;
@@ -16,5 +18,11 @@ describe('the vectors', async () => {
     const due = results.filter(({ op }) => DUE.test(op));
     expect(due).toHaveLength(58);
     expect(due.every(({ passed }) => passed > 0)).toBe(true);
+  });
+});
+
+describe('rules that are SQL', () => {
+  it.each(Object.entries(HELD_BY))('%s is held by %s', (op, path) => {
+    expect(readFileSync(join(import.meta.dirname, '../../..', path), 'utf8')).toContain(`'${op}'`);
   });
 });

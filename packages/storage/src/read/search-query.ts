@@ -4,7 +4,7 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 /** Messages of each kind that one page looks at, and bytes of their texts. */
 const ROWS_MAX = 1_000;
 const BYTES_MAX = 4 * 1024 * 1024;
-const SNIPPET_LENGTH = 160;
+const SNIPPET_LENGTH = 300;
 const SNIPPET_LEAD = 40;
 
 /** A hit, or (`is_end`) the last row that was looked at when there may be more behind it. */
@@ -91,7 +91,8 @@ export function selectHits(
     looked as materialized (select w.* from weighed w where w.size <= ${BYTES_MAX} or w.rn = 1),
     hits as (
       select false is_end, b.place::text, b.id::text, z.key, z.agent_id::text, b.session_id::text, b.role, b.seq::text,
-             substr(b.text, greatest(1, strpos(lower(b.text), ${first}::text) - ${SNIPPET_LEAD}::int), ${SNIPPET_LENGTH}::int) snippet, b.at
+             substr(b.text, greatest(1, least(strpos(lower(b.text), ${first}::text) - ${SNIPPET_LEAD}::int, length(b.text) - ${SNIPPET_LENGTH - 1}::int)),
+                    ${SNIPPET_LENGTH}::int) snippet, b.at
       from (select l.*, coalesce(l.body ->> 'text', '') text from looked l where l.said and l.session_id is not null) b
       cross join lateral (
         select s.id from tk.sessions s where s.slot = b.slot and s.tenant_id = b.tenant_id and s.id = b.session_id limit 1) s

@@ -1,7 +1,9 @@
 import type { BootId, SearchFilter, SessionId, TenantId } from '@turnkeeper/core';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { searchTerms } from '@turnkeeper/core';
+import { afterAll, beforeAll, describe, expect, inject, it, test } from 'vitest';
 import { allPages, openReadStage, type ReadStage } from '../testing/read-stage.ts';
 import { freshId } from '../testing/stage.ts';
+import { vectorsOf } from '../testing/vectors.ts';
 import { SearchStore } from './search-store.ts';
 
 let read: ReadStage;
@@ -86,4 +88,34 @@ test('a page ends after four megabytes of text, however small it is stored', asy
   const first = await store.search(tenantId, { limit: 2, terms: ['needle'] });
   expect(first).toEqual({ rows: [], nextCursor: expect.any(String) });
   expect(await found(tenantId, ['needle'])).toEqual(['assistant re: the needle', 'user the needle']);
+});
+
+describe('the database does what the vectors say', () => {
+  type Match = { query: string; sessionKey: string | null; sessionKnown: boolean; contents: string[] };
+  it.each(vectorsOf<Match, { hits: number[]; sessionCreated: boolean }>('history.json', 'search.match'))(
+    '%s',
+    async (id, { input, expected }) => {
+      const tenantId = await read.tenant(id);
+      const lane = read.stage.lane(tenantId, input.sessionKey ?? 'a');
+      for (const content of input.contents) await read.exchange(worker, lane, content);
+      const hits = await found(tenantId, searchTerms(input.query), input.sessionKey === null ? {} : { lane });
+      const users = hits.filter((hit) => hit.startsWith('user ')).map((hit) => hit.slice('user '.length));
+      expect(users.map((text) => input.contents.indexOf(text)).sort()).toEqual(expected.hits);
+      const lanes = await read.stage.rows('select 1 from tk.lanes where tenant_id = $1', [tenantId]);
+      expect(lanes.length > 0).toBe(expected.sessionCreated || input.contents.length > 0);
+    },
+  );
+
+  it.each(vectorsOf<{ contentLength: number }, { snippetLength: number }>('history.json', 'search.snippet'))(
+    '%s, wherever the find is',
+    async (id, { input, expected }) => {
+      const tenantId = await read.tenant(id);
+      const lane = read.stage.lane(tenantId, 'a');
+      const filling = '.'.repeat(input.contentLength - 4);
+      for (const text of [`find${filling}`, `${filling}find`]) await read.exchange(worker, lane, text);
+      const hits = (await found(tenantId, ['find'])).filter((hit) => hit.startsWith('user '));
+      expect(hits.map((hit) => hit.length - 'user '.length)).toEqual([expected.snippetLength, expected.snippetLength]);
+      for (const hit of hits) expect(hit).toContain('find');
+    },
+  );
 });

@@ -3,6 +3,7 @@ import { laneIdOf } from '@turnkeeper/core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { allPages, openReadStage, type ReadStage } from '../testing/read-stage.ts';
 import { freshId, type StageLane } from '../testing/stage.ts';
+import { vectorsOf } from '../testing/vectors.ts';
 
 let read: ReadStage;
 let worker: BootId;
@@ -213,5 +214,32 @@ describe('another tenant', () => {
     expect(await sessions.find(mine, { by: 'key', sessionKey: 'key', agentId: lane.agentId })).toBe('missing');
     expect((await sessions.list(mine, { limit: 50 })).rows).toEqual([]);
     expect((await sessions.history(mine, session, { limit: 50, includeTools: true })).rows).toEqual([]);
+  });
+});
+
+describe('the database does what the vectors say', () => {
+  it.each(vectorsOf<{ channel: string; keys: string[] }, { keys: string[] }>('history.json', 'api.channelFilter'))(
+    '%s',
+    async (id, { input, expected }) => {
+      const tenantId = await read.tenant(id);
+      for (const key of input.keys) {
+        const source: Source = { platform: key.split(':')[0] ?? '', chatType: 'dm', chatId: key };
+        await read.stage.send(read.stage.lane(tenantId, key), 'x', { body: { text: 'x', source } });
+      }
+      const { rows } = await read.sessions.list(tenantId, { limit: 50, channel: input.channel });
+      expect(rows.map(({ sessionKey }) => sessionKey)).toEqual(expected.keys);
+    },
+  );
+
+  it.each(
+    vectorsOf<{ key: string; exists: boolean }, { status: number; created: boolean }>('history.json', 'api.history'),
+  )('%s', async (id, { input, expected }) => {
+    const tenantId = await read.tenant(id);
+    if (input.exists) await read.stage.send(read.stage.lane(tenantId, input.key), 'x');
+    const session = await read.sessions.find(tenantId, { by: 'key', sessionKey: input.key });
+    // the API answers what is missing with 404
+    expect(typeof session === 'string' ? session : 200).toBe(expected.status === 404 ? 'missing' : expected.status);
+    const lanes = await read.stage.rows('select 1 from tk.lanes where tenant_id = $1', [tenantId]);
+    expect(lanes.length > (input.exists ? 1 : 0)).toBe(expected.created);
   });
 });
