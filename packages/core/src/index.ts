@@ -274,6 +274,7 @@ export { noTracer, type Span, type Traceparent, type Tracer, traced } from './po
 export type {
   EarlierEvent,
   EarlierEvents,
+  EarlierRequest,
   TranscriptEntry,
   TranscriptRequest,
   TranscriptStore,

@@ -71,13 +71,14 @@ test('of what came before in a lane one is told who wrote it, and whether it was
   await stage.send(lane, 'last');
   const turn = await stage.claim(worker, lane);
   const ord = turn.events[0]?.ord ?? '';
-  const look = { withinMs: 60_000, limit: 10 };
+  const look = { lane, ord, withinMs: 60_000, limit: 10 };
   const bot = { byPerson: false, answered: true };
   const none = { byPerson: false, answered: false };
-  expect(await transcripts.before(lane, ord, look)).toEqual([none, none, bot, { byPerson: true, answered: true }]);
-  expect(await transcripts.before(lane, ord, { ...look, limit: 1 })).toEqual([none]);
+  const nobody = { ...look, lane: stage.lane(await stage.tenant('other'), 'bots') };
+  const all = [none, none, bot, { byPerson: true, answered: true }];
+  expect(await transcripts.earlier([look, { ...look, limit: 1 }, nobody, look])).toEqual([all, [none], [], all]);
   await stage.rows("update tk.events set accepted_at = now() - interval '1 hour' where lane_id = $1", [lane.laneId]);
-  expect(await transcripts.before(lane, ord, look)).toEqual([]);
+  expect(await transcripts.earlier([look])).toEqual([[]]);
 });
 
 test('a reply with a code is a notice of the system', async () => {

@@ -1,7 +1,7 @@
 import type {
   EarlierEvent,
   EarlierEvents,
-  LaneRef,
+  EarlierRequest,
   TranscriptEntry,
   TranscriptRequest,
   TranscriptStore,
@@ -10,7 +10,7 @@ import { call, columns, tenantsOf } from './columns.ts';
 import type { Database } from './database.ts';
 
 const TRANSCRIPT = call('transcript', 7);
-const EARLIER_EVENTS = call('earlier_events', 7);
+const EARLIER_EVENTS = call('earlier_events_of', 7);
 
 /** What sessions hold, in Postgres as tk_engine. */
 export class PostgresTranscriptStore implements TranscriptStore, EarlierEvents {
@@ -38,14 +38,22 @@ export class PostgresTranscriptStore implements TranscriptStore, EarlierEvents {
     return found;
   }
 
-  async before(
-    { tenantId, slot, laneId }: LaneRef,
-    ord: string,
-    { withinMs, limit }: { readonly withinMs: number; readonly limit: number },
-  ): Promise<EarlierEvent[]> {
-    const values = [tenantsOf([tenantId]), slot, tenantId, laneId, ord, withinMs, limit];
-    type Row = { readonly by_person: boolean; readonly answered: boolean };
-    const rows = await this.#database.query<Row>(EARLIER_EVENTS, values);
-    return rows.map((row) => ({ byPerson: row.by_person, answered: row.answered }));
+  async earlier(items: readonly EarlierRequest[]): Promise<EarlierEvent[][]> {
+    type Row = { readonly i: number; readonly by_person: boolean; readonly answered: boolean };
+    const rows = await this.#database.query<Row>(EARLIER_EVENTS, [
+      tenantsOf(items.map(({ lane }) => lane.tenantId)),
+      ...columns<EarlierRequest>(
+        items,
+        ({ lane }) => lane.slot,
+        ({ lane }) => lane.tenantId,
+        ({ lane }) => lane.laneId,
+        ({ ord }) => ord,
+        ({ withinMs }) => withinMs,
+        ({ limit }) => limit,
+      ),
+    ]);
+    const found: EarlierEvent[][] = items.map(() => []);
+    for (const { i, by_person, answered } of rows) found[i - 1]?.push({ byPerson: by_person, answered });
+    return found;
   }
 }

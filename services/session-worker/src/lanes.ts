@@ -2,6 +2,7 @@ import { OpenAccounts } from '@turnkeeper/channels';
 import * as core from '@turnkeeper/core';
 import type { Egress } from '@turnkeeper/platform/egress';
 import type { Metrics } from '@turnkeeper/platform/telemetry';
+import { earlierEvents } from './agents/earlier-events.ts';
 import { agentRuntimes } from './agents/runtimes.ts';
 import { TranscriptCache } from './agents/transcript-cache.ts';
 import type { SessionWorkerConfig } from './config.ts';
@@ -53,7 +54,8 @@ export function buildLanes(parts: LaneParts) {
   const traces = new TurnTraces(parts.tracer, clock);
   const deliverer = buildDeliverer(parts);
   const onAsked = ({ lane }: core.ClaimedTurn) => deliverer.due(lane);
-  const turns = buildTurns({ ...parts, earlier: parts.transcripts, traces, stream, transcripts, onAsked });
+  const earlierOf = earlierEvents({ store: parts.transcripts, clock, ids });
+  const turns = buildTurns({ ...parts, earlierOf, traces, stream, transcripts, onAsked });
   const ownership: core.LaneOwnership = {
     partitionOf: (slot) => membership().partitionOf(slot),
     mayClaim: (partition) => membership().mayClaim(partition),
@@ -78,7 +80,7 @@ export function buildLanes(parts: LaneParts) {
 }
 
 interface TurnParts extends Omit<LaneParts, 'transcripts'> {
-  readonly earlier: core.EarlierEvents;
+  readonly earlierOf: core.RunAgentOptions['earlierOf'];
   readonly traces: TurnTraces;
   readonly stream: core.TurnStream;
   readonly transcripts: TranscriptCache;
@@ -91,7 +93,7 @@ function buildTurns(parts: TurnParts): core.Turns {
   const { historyMax, turnMsMax, inactiveMsMax } = parts.config;
   const runtimes = traces.runtimes(agentRuntimes({ egress, attachments, clock, metrics, historyMax, turnMsMax }));
   const options: core.RunAgentOptions = {
-    ...{ agents, runtimes, earlier: parts.earlier, inputs: parts.inputs, stream, clock, ids, log },
+    ...{ agents, runtimes, earlierOf: parts.earlierOf, inputs: parts.inputs, stream, clock, ids, log },
     ...{ metrics: counts.agents, onAsked: parts.onAsked },
     transcriptBefore: (turn) => transcripts.before(turn),
     onFirstText: (ms) => counts.firstTextSeconds.observe(ms / 1000),

@@ -329,7 +329,7 @@ describe('a turn that runs a model', () => {
           ...{ clock: systemClock, egress: open, attachments, metrics, historyMax: HISTORY_MAX, turnMsMax: 30_000 },
         }),
         transcriptBefore: () => Promise.resolve([user('canary of history')]),
-        earlier: { before: async () => [] },
+        earlierOf: async () => [],
         inputs: { ask: async () => ({ result: 'stale' }), resolvedFor: async () => null },
         ...{ onAsked: () => undefined, metrics: AGENT_METRICS },
         stream: new TurnStream(live, systemClock),

@@ -136,3 +136,33 @@ test('a call that is none is answered to the model, which may do better; a stop 
   const calls = given()?.filter(([role]) => role === 'tool');
   expect(calls).toEqual([['tool', 'cancelled']]);
 });
+
+test('a model that asks the same again and again, or calls what does not exist, is stopped with a code that says so', async () => {
+  const sessionKey = randomUUID();
+  const input = (attempt: number) => JSON.stringify({ prompt: `Attempt ${attempt}: which colour?` });
+  model.script(...[1, 2, 3, 4, 5].map((attempt) => ({ tool: { name: 'ask_person', input: input(attempt) } })));
+  const asked = await send(sessionKey, 'paint it');
+  const questions: string[] = [];
+  for (let round = 0; round < 4; round++) {
+    let inputId = '';
+    await until(
+      'it asks once more',
+      async () => {
+        const run = await runOf(asked);
+        inputId = run.status === 'waiting' ? run.inputId : '';
+        return inputId !== '' && !questions.includes(inputId);
+      },
+      60_000,
+    );
+    questions.push(inputId);
+    expect((await answer(inputId, 'I cannot say', 0)).status).toBe(200);
+  }
+  expect(await ended(asked)).toMatchObject({ status: 'error', error: { code: 'tool_loop' } });
+  // numbers make no other call, so the fifth question reached nobody
+  expect(questions).toHaveLength(4);
+  // as often as a try tells a model that it did not call well
+  model.script(...Array.from({ length: 4 }, () => ({ tool: { name: 'no_such_tool', input: '{}' } })));
+  expect(await ended(await send(sessionKey, 'try'))).toMatchObject({ status: 'error', error: { code: 'tool_loop' } });
+  expect(await ended(await send(sessionKey, 'and now'))).toMatchObject({ reply: { text: 'echo: and now' } });
+  expect(await cluster.metric('session-worker', 'turnkeeper_loop_stops_total{kind="tools"}')).toBe(2);
+}, 120_000);

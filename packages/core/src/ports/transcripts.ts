@@ -24,13 +24,18 @@ export interface EarlierEvent {
   readonly answered: boolean;
 }
 
+/** What came in a lane before the event. */
+export interface EarlierRequest {
+  readonly lane: LaneRef;
+  readonly ord: string;
+  /** How far back it is looked. */
+  readonly withinMs: number;
+  readonly limit: number;
+}
+
 export interface EarlierEvents {
-  /** What came in a lane before the event, newest first, at most `limit` and not older than `withinMs`. @throws StoreError */
-  before(
-    lane: LaneRef,
-    ord: string,
-    look: { readonly withinMs: number; readonly limit: number },
-  ): Promise<readonly EarlierEvent[]>;
+  /** For each request the events that came before, newest first; result i belongs to item i. @throws StoreError */
+  earlier(items: readonly EarlierRequest[]): Promise<(readonly EarlierEvent[])[]>;
 }
 
 export interface TranscriptStore {

@@ -1,6 +1,7 @@
 import type { RunErrorCode } from '../errors.ts';
+import { provenanceOf } from '../history/provenance.ts';
 import type { ClaimedEvent, ClaimedTurn } from '../ports/lane.ts';
-import type { EarlierEvent, EarlierEvents } from '../ports/transcripts.ts';
+import type { EarlierEvent, EarlierRequest } from '../ports/transcripts.ts';
 
 /** When conversations that no person takes part in stop (P10). */
 export interface LoopLimits {
@@ -30,8 +31,15 @@ export function loopKind(code: string | undefined): string | null {
 }
 
 /** Did a machine write it? Then nobody waits for a word: silence is an answer. */
-export function isByMachine({ kind, body }: Pick<ClaimedEvent, 'kind' | 'body'>): boolean {
-  return kind === 'wake' || body.source.isBot === true || hopsOf(body) > 0;
+export function isByMachine(event: Pick<ClaimedEvent, 'kind' | 'body'>): boolean {
+  return writerOf(event) !== 'external_user';
+}
+
+/** Who is behind an event. Another platform's bot counts as another session: both are agents that answer answers. */
+function writerOf({ kind, body }: Pick<ClaimedEvent, 'kind' | 'body'>): ReturnType<typeof provenanceOf> {
+  const isAgent = body.source.isBot === true || hopsOf(body) > 0;
+  const existing = kind === 'wake' ? 'internal_system' : null;
+  return provenanceOf({ role: 'user', existing, incoming: isAgent ? 'inter_session' : 'external_user' });
 }
 
 /** How many answers of agents led to the message, one after the other; 0 for what a person said. */
@@ -65,15 +73,12 @@ function botTurnsInARow(earlierNewestFirst: readonly EarlierEvent[]): number {
 export async function loopOf(
   turn: ClaimedTurn,
   { botTurnsMax, botWindowMs, hopsMax }: LoopLimits,
-  earlier: EarlierEvents,
+  earlierOf: (request: EarlierRequest) => Promise<readonly EarlierEvent[]>,
 ): Promise<'bot_loop' | 'hop_budget' | null> {
   if (hopsOfTurn(turn) > hopsMax) return 'hop_budget';
   const [first] = turn.events;
-  if (first === undefined || !turn.events.every(isByBot)) return null;
+  if (first === undefined || !turn.events.every((event) => writerOf(event) === 'inter_session')) return null;
   const look = { withinMs: botWindowMs, limit: botTurnsMax * LOOK_PER_TURN };
-  return botTurnsInARow(await earlier.before(turn.lane, first.ord, look)) >= botTurnsMax ? 'bot_loop' : null;
-}
-
-function isByBot({ kind, body }: ClaimedEvent): boolean {
-  return kind !== 'wake' && (body.source.isBot === true || hopsOf(body) > 0);
+  const before = await earlierOf({ lane: turn.lane, ord: first.ord, ...look });
+  return botTurnsInARow(before) >= botTurnsMax ? 'bot_loop' : null;
 }

@@ -38,7 +38,7 @@ function scene(
       ids,
       log: silentLogger,
       transcriptBefore: async () => [],
-      earlier: { before: async () => earlier },
+      earlierOf: async () => earlier,
       inputs: {
         ask: async ({ inputId }: { readonly inputId: string }) => {
           seen.push(`ask ${inputId}`);

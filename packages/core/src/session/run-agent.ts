@@ -5,7 +5,7 @@ import type { AgentConfig, AgentConfigs, AgentRuntimeConfig } from '../ports/con
 import type { AskResult, InputStore, Question } from '../ports/inputs.ts';
 import type { ClaimedTurn } from '../ports/lane.ts';
 import type { Counter, Histogram, Logger } from '../ports/runtime.ts';
-import type { EarlierEvents, TranscriptEntry } from '../ports/transcripts.ts';
+import type { EarlierEvent, EarlierRequest, TranscriptEntry } from '../ports/transcripts.ts';
 import { isSilent, UnlessSilent } from '../recovery/silence.ts';
 import type { AgentCall, AgentReply, AgentRuntime } from './agent.ts';
 import { isByMachine, loopOf } from './loop-budget.ts';
@@ -17,7 +17,8 @@ export interface RunAgentOptions {
   readonly runtimes: Readonly<Record<AgentRuntimeConfig['kind'], AgentRuntime>>;
   /** What a turn's session holds before it, at most what a model may be given. @throws StoreError */
   readonly transcriptBefore: (turn: ClaimedTurn) => Promise<readonly TranscriptEntry[]>;
-  readonly earlier: EarlierEvents;
+  /** What came in a lane before an event; asked for what bots write. @throws StoreError */
+  readonly earlierOf: (request: EarlierRequest) => Promise<readonly EarlierEvent[]>;
   readonly inputs: Pick<InputStore, 'ask' | 'resolvedFor'>;
   readonly stream: TurnStream;
   readonly clock: Clock;
@@ -56,7 +57,7 @@ export async function runAgent(turn: RunningAgentTurn, options: RunAgentOptions)
     turn.agentVersion = config.version;
     turn.runtime = config.runtime.kind;
     turn.limits = config;
-    const loop = await loopOf(claimed, config.loops, options.earlier);
+    const loop = await loopOf(claimed, config.loops, options.earlierOf);
     if (loop !== null) return stopped(loop, turn, options.log);
     turn.hasBegun = true;
     options.stream.started(claimed, config.version);
