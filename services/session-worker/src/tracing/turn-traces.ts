@@ -20,9 +20,9 @@ import {
 export class TurnTraces {
   readonly #tracer: Tracer;
   readonly #clock: Clock;
-  readonly #turns = new WeakMap<ClaimedTurn, Traceparent | null>();
+  readonly #turns = new WeakMap<ClaimedTurn, Traceparent>();
   /** By the pair that claim gave out: a commit carries that very object. */
-  readonly #byFence = new WeakMap<Fence, Traceparent | null>();
+  readonly #byFence = new WeakMap<Fence, Traceparent>();
 
   constructor(tracer: Tracer, clock: Clock) {
     this.#tracer = tracer;
@@ -33,8 +33,11 @@ export class TurnTraces {
   async answer(turn: RunningAgentTurn, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
     const { claimed } = turn;
     const span = this.#startTurn(claimed);
-    this.#turns.set(claimed, span.traceparent);
-    this.#byFence.set(claimed.fence, span.traceparent);
+    if (span.traceparent !== null) {
+      // nobody asks for a trace: nothing for the collector of garbage to look through
+      this.#turns.set(claimed, span.traceparent);
+      this.#byFence.set(claimed.fence, span.traceparent);
+    }
     const end = await work();
     span.end(end.how === 'replied' ? undefined : end.how === 'failed' ? end.code : end.how);
     return end;
