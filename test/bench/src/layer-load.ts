@@ -27,11 +27,11 @@ const IN_FLIGHT = 2_000;
 /** The queue layer alone: the use case behind every door, called in this process, with the real stores and wake-ups behind it. */
 export interface LayerLoad extends AsyncDisposable {
   send(lanes: number, messages: number): Promise<void>;
-  /** One message to one lane of an agent of tenant `test`; resolves when it is accepted. */
+  /** One message to one lane of an agent of the tenant; resolves when it is accepted. */
   accept(agent: string, sessionKey: string, text: string): Promise<EventId>;
 }
 
-export async function openLayerLoad(ground: Ground): Promise<LayerLoad> {
+export async function openLayerLoad(ground: Ground, tenant = 'test'): Promise<LayerLoad> {
   const { cluster, urls } = ground;
   const prefix = cluster.env['TURNKEEPER_PREFIX'] ?? '';
   const shared = { clock: systemClock, ids: systemIds, logger: SILENT };
@@ -53,7 +53,7 @@ export async function openLayerLoad(ground: Ground): Promise<LayerLoad> {
     partitionOf: (slot) => slots[slot] ?? 0,
     crashPoints: createCrashPoints(undefined),
   });
-  const messages = messagesOf(lookup, cluster.env['TURNKEEPER_MASTER_KEY'] ?? '');
+  const messages = messagesOf(lookup, { tenantName: tenant, masterKey: cluster.env['TURNKEEPER_MASTER_KEY'] ?? '' });
   const accept = async (agent: string, sessionKey: string, text: string) => {
     const message = await messages(agent);
     return (await acceptMessage.accept({ ...message, target: { sessionKey }, content: { text } })).eventId;
@@ -74,10 +74,10 @@ export async function openLayerLoad(ground: Ground): Promise<LayerLoad> {
   };
 }
 
-/** Tenant `test` and its agents, as an ingress knows them; each is looked up once. */
+/** A tenant and its agents, as an ingress knows them; each is looked up once. */
 function messagesOf(
   lookup: ReturnType<typeof openDatabase>,
-  masterKey: string,
+  { tenantName, masterKey }: { readonly tenantName: string; readonly masterKey: string },
 ): (agent: string) => Promise<Omit<InboundMessage, 'target' | 'content'>> {
   const configs = openConfigs({
     database: lookup,
@@ -86,8 +86,8 @@ function messagesOf(
     onError: () => undefined,
   });
   const find = async (name: string) => {
-    const tenant = await configs.tenants.byName('test');
-    if (tenant === null) throw new Error('no tenant test');
+    const tenant = await configs.tenants.byName(tenantName);
+    if (tenant === null) throw new Error(`no tenant ${tenantName}`);
     const agent = await configs.agents.byName(tenant.tenantId, name);
     if (agent === null) throw new Error(`no agent ${name}`);
     const rest = { account: null, kind: 'message', idempotency: null, traceparent: null, onQuota: 'answer' } as const;

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- [--smoke | --quick] [--only throughput|control|streams|in-flight|tenants|lanes|peers] [--beside NAME,…] [--json FILE]`: messages a
+ * `npm run bench -- [--smoke | --quick] [--only PART] [--beside NAME,…] [--minutes N] [--rate N] [--json FILE]`: messages a
  * second, end to end, through HTTP and for the queue layer alone, the two in turn within one run, medians with the least and
  * the most of each; how soon a command to a conversation takes effect when it is given to another node; what many open
  * sockets cost and wait; what many turns in flight, lanes and tenants weigh; and all of it beside other queues with an order per key (`--beside` names some of them).
@@ -8,6 +8,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type ControlFigures, measureControl } from './control-load.ts';
+import { measureFairness } from './fairness.ts';
 import { type Figures, type Ground, openGround } from './ground.ts';
 import { httpLoad } from './http-load.ts';
 import { measureInFlight } from './in-flight.ts';
@@ -17,6 +18,8 @@ import { installPeers } from './peers/install.ts';
 import { CONTENDERS, runMatrix } from './peers/matrix.ts';
 import { ratiosOf, tablesOf } from './peers/report.ts';
 import { peerVersions } from './peers/servers.ts';
+import { measureScaleOut } from './scale-out.ts';
+import { measureSoak } from './soak.ts';
 import { measureStreams, type StreamFigures } from './stream-load.ts';
 
 const SHAPES = [
@@ -36,7 +39,7 @@ const { values: flags } = parseArgs({
   options: {
     ...{ quick: { type: 'boolean' }, smoke: { type: 'boolean' }, json: { type: 'string' } },
     only: { type: 'string', default: '' },
-    beside: { type: 'string' },
+    ...{ beside: { type: 'string' }, minutes: { type: 'string' }, rate: { type: 'string', default: '800' } },
   },
 });
 const scale = flags.smoke === true ? 0.05 : 1;
@@ -48,14 +51,17 @@ const streamLoad = flags.smoke === true ? { sockets: 100, turns: 40 } : { socket
 
 const weights =
   flags.smoke === true
-    ? { turns: 500, seconds: 2, lanes: 10_000, tenants: 100 }
-    : { turns: 20_000, seconds: 20, lanes: 1_000_000, tenants: 10_000 };
+    ? { turns: 500, seconds: 2, lanes: 10_000, tenants: 100, flood: 2_000, minutes: 1 }
+    : { turns: 20_000, seconds: 20, lanes: 1_000_000, tenants: 10_000, flood: 50_000, minutes: 30 };
 
 const PART_OF = {
   ...{ throughput, control, streams },
   'in-flight': () => told(measureInFlight(weights.turns, weights.seconds)),
   tenants: () => told(measureManyTenants(weights.tenants)),
   lanes: () => told(measureManyLanes(weights.lanes, rounds)),
+  fairness: () => told(measureFairness(weights.flood, weights.seconds)),
+  'scale-out': () => told(measureScaleOut(weights.seconds)),
+  soak: () => told(measureSoak(Number(flags.rate), Number(flags.minutes ?? weights.minutes))),
   peers,
 };
 if (flags.only !== '' && !(flags.only in PART_OF)) throw new Error(`--only knows ${Object.keys(PART_OF).join(', ')}`);
