@@ -46,6 +46,7 @@ export class LiveText {
 }
 
 function isEnd({ type, data }: StreamEvent): boolean {
-  if (type === 'message.created') return (data as { role: string }).role === 'assistant';
+  // what a stopped turn had said may come when the next one speaks
+  if (type === 'message.created') return data.role === 'assistant' && data.cut !== true;
   return type === 'turn.finished' || type === 'turn.interrupted';
 }

@@ -275,6 +275,8 @@ export type {
   EarlierEvent,
   EarlierEvents,
   EarlierRequest,
+  StoppedTurnWords,
+  StoppedWordsStore,
   TranscriptEntry,
   TranscriptRequest,
   TranscriptStore,
@@ -314,6 +316,7 @@ export { type RunAgentOptions, runAgent } from './session/run-agent.ts';
 export { LaneRunner } from './session/run-lane.ts';
 export type { LaneOwnership } from './session/run-lane-options.ts';
 export { Scheduler } from './session/scheduler.ts';
+export { StoppedWords } from './session/stopped-words.ts';
 export { TenantCaps } from './session/tenant-caps.ts';
 export { isToolLoop, type ToolStep } from './session/tool-loop.ts';
 export { type RunningAgentTurn, type TurnEnd, Turns } from './session/turn.ts';

@@ -101,6 +101,12 @@ export interface StreamEventData {
     readonly author: string;
     readonly parts: readonly unknown[];
     readonly text: string;
+    /** Of a visitor's message: its own name for it. */
+    readonly clientId?: string;
+    /** What a turn had said when somebody stopped it: no reply, and not the whole. */
+    readonly cut?: boolean;
+    /** A person's answer to this question. */
+    readonly inputId?: string;
   };
   readonly 'notice.created': { readonly code: string; readonly text: string };
   readonly error: { readonly code: string; readonly detail: string };

@@ -57,6 +57,38 @@ test('a turn finds what its session held before it, in the order of the turns, a
   expect(await said(stepped)).toEqual(whole.slice(0, 2));
 });
 
+test('what a turn had said is kept once when somebody ended it, for people and not for models, else not at all', async () => {
+  const lane = stage.lane(acme, 'cut');
+  await talk(lane, 'one');
+  const event = await stage.send(lane, 'two');
+  const turn = await stage.claim(worker, lane);
+  const wordsOf = ({ fence }: ClaimedTurn) => ({
+    ...{ lane: turn.lane, turnId: fence.turnId, messageId: freshId<MessageId>(), text: 'I was about' },
+  });
+  expect(await transcripts.keepWords(wordsOf(turn))).toBeNull();
+  await stage.control.cancelRun(acme, event);
+  const words = wordsOf(turn);
+  const seq = await transcripts.keepWords(words);
+  expect(Number(seq)).toBeGreaterThan(Number(turn.seq));
+  expect(await transcripts.keepWords(words)).toBeNull();
+  expect(
+    await stage.rows('select role, seq::text, turn_id, dstate, body from tk.messages where id = $1', [words.messageId]),
+  ).toEqual([
+    {
+      role: 'assistant',
+      seq,
+      turn_id: null,
+      dstate: null,
+      body: { text: 'I was about', cut: true, turnId: words.turnId },
+    },
+  ]);
+  await stage.send(lane, 'three');
+  const next = await stage.claim(worker, lane);
+  expect(await said(next)).toEqual(['user one', 'assistant re: one']);
+  await stage.commit(worker, next);
+  expect(await transcripts.keepWords(wordsOf(next))).toBeNull();
+});
+
 test('of what came before in a lane one is told who wrote it, and whether it was answered', async () => {
   const lane = stage.lane(acme, 'bots');
   const source = { platform: 'api', chatType: 'dm' };

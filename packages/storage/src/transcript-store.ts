@@ -2,18 +2,21 @@ import type {
   EarlierEvent,
   EarlierEvents,
   EarlierRequest,
+  StoppedTurnWords,
+  StoppedWordsStore,
   TranscriptEntry,
   TranscriptRequest,
   TranscriptStore,
 } from '@turnkeeper/core';
-import { call, columns, tenantsOf } from './columns.ts';
+import { call, columns, json, tenantsOf } from './columns.ts';
 import type { Database } from './database.ts';
 
 const TRANSCRIPT = call('transcript', 7);
 const EARLIER_EVENTS = call('earlier_events_of', 7);
+const KEEP_WORDS = call('keep_words', 6);
 
 /** What sessions hold, in Postgres as tk_engine. */
-export class PostgresTranscriptStore implements TranscriptStore, EarlierEvents {
+export class PostgresTranscriptStore implements TranscriptStore, EarlierEvents, StoppedWordsStore {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -34,7 +37,7 @@ export class PostgresTranscriptStore implements TranscriptStore, EarlierEvents {
       limit,
     ]);
     const found: TranscriptEntry[][] = items.map(() => []);
-    for (const { i, seq, role, body } of rows) found[i - 1]?.push({ seq, role, body });
+    for (const { i, seq, role, body } of rows) if (!isForPeople(body)) found[i - 1]?.push({ seq, role, body });
     return found;
   }
 
@@ -56,4 +59,16 @@ export class PostgresTranscriptStore implements TranscriptStore, EarlierEvents {
     for (const { i, by_person, answered } of rows) found[i - 1]?.push({ byPerson: by_person, answered });
     return found;
   }
+
+  async keepWords({ lane, turnId, messageId, text }: StoppedTurnWords): Promise<string | null> {
+    const { tenantId, slot, laneId } = lane;
+    const values = [tenantId, slot, laneId, turnId, messageId, json(text)];
+    const [row] = await this.#database.query<{ readonly seq: string }>(KEEP_WORDS, values);
+    return row?.seq ?? null;
+  }
+}
+
+/** Words of a stopped turn, and answers to questions (migration 0161). */
+function isForPeople(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && ('cut' in body || 'inputId' in body);
 }

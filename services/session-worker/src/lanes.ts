@@ -16,7 +16,7 @@ export interface LaneParts {
   readonly config: SessionWorkerConfig;
   readonly lanes: core.LaneStore;
   readonly deliveries: core.DeliveryStore;
-  readonly transcripts: core.TranscriptStore & core.EarlierEvents;
+  readonly transcripts: core.TranscriptStore & core.EarlierEvents & core.StoppedWordsStore;
   readonly inputs: core.InputStore;
   readonly attachments: core.AttachmentRecords & core.AttachmentBytes;
   readonly agents: core.AgentConfigs;
@@ -61,6 +61,7 @@ export function buildLanes(parts: LaneParts) {
     mayClaim: (partition) => membership().mayClaim(partition),
     goneBoots: () => membership().goneBoots(),
   };
+  const words = new core.StoppedWords({ store: parts.transcripts, stream, log });
   const batches = new core.LaneBatches({
     ...{ bootId, store: traces.store(parts.lanes), locks, clock, ids, metrics: counts.batches },
     goneBoots: ownership.goneBoots,
@@ -68,6 +69,7 @@ export function buildLanes(parts: LaneParts) {
   });
   const runner = new core.LaneRunner({
     ...{ scheduler, batches, turns, stream, wakeUps, ownership, clock, ids, log, crashPoints, metrics: counts.lanes },
+    words,
     replies: {
       owedFor: (turn) => deliverer.owedFor(turn),
       committed: (turn, request, result) => {

@@ -203,6 +203,11 @@ describe.skipIf(CHROMIUM === undefined)('the chat page', () => {
     expect(await log().getByRole('listitem').count()).toBe(3);
     await log().getByText('The harbour was built in 1874, when …').waitFor();
     await shoot('chat-stopped');
+    room.message('assistant', 'The harbour was built in 1874, when', { cut: true });
+    await page.reload();
+    await log().getByText('The harbour was built in 1874, when …').waitFor();
+    const said = ['Tell me about the harbour', 'The harbour was built in 1874, when …', 'Stopped.'];
+    await expect.poll(() => log().getByRole('paragraph').allTextContents()).toEqual(said);
   });
 
   it('takes what is written for the answer to a question, and keeps both in the conversation', async () => {
@@ -223,16 +228,16 @@ describe.skipIf(CHROMIUM === undefined)('the chat page', () => {
     await expect
       .poll(() => room.frames.filter(({ type }) => type === 'input.answer'), { timeout: 20_000 })
       .toMatchObject([{ inputId: 'inp_1', text: 'Paris' }]);
+    room.message('user', 'Paris', { inputId: 'inp_1' });
     room.tell('input.resolved', { inputId: 'inp_1', outcome: 'answered', by: 'visitor' });
     room.message('assistant', 'Then it is 42 €.');
     await log().getByText('Then it is 42 €.').waitFor();
-    expect(await log().getByRole('paragraph').allTextContents()).toEqual([
-      'A ticket to the sea, please',
-      'Which city do you start from?',
-      'Paris',
-      'Then it is 42 €.',
-    ]);
+    const said = ['A ticket to the sea, please', 'Which city do you start from?', 'Paris', 'Then it is 42 €.'];
+    expect(await log().getByRole('paragraph').allTextContents()).toEqual(said);
     await shoot('chat-answered');
+    await page.reload();
+    await log().getByText('Then it is 42 €.').waitFor();
+    expect(await log().getByRole('paragraph').allTextContents()).toEqual(said);
     expect(sent()).toEqual([]);
   });
 

@@ -202,6 +202,7 @@ async function startWorker(scene: Race, stage: Stage, locks: LaneLocks): Promise
     ...{ scheduler, batches, turns, ownership, clock, ids, log: silentLogger, wakeUps: { wake: () => undefined } },
     stream: new TurnStream(NO_STREAM, clock),
     replies: { owedFor: () => ({ kind: 'proven' }), committed: (turn) => scene.answered(turn) },
+    words: { keep: async () => undefined },
     crashPoints: { hit: () => undefined },
     metrics: {
       ...{ staleFences: nothing, eventsSettled: nothing, turnsTotal: nothing, activations: nothing },

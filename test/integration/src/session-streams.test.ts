@@ -163,4 +163,23 @@ describe.each([
     expect(text).toBe(words);
     expect(sent.status).toBe(202);
   });
+
+  test.runIf(name === 'with NATS')(
+    'what a turn had said when it was stopped stays, for readers and in history',
+    async () => {
+      const key = randomUUID();
+      const words = Array.from({ length: 300 }, (_, i) => `w${i}`).join(' ');
+      await send(key, words, { agentId: 'slow' });
+      const before = await read(key, { after: 0 }, (events) => events.some(({ type }) => type === 'message.delta'));
+      await cluster.api(`/v1/sessions/${key}/stop?agentId=slow`, { method: 'POST' });
+      const isCut = ({ type, data }: StreamEvent) => type === 'message.created' && data['cut'] === true;
+      const events = await read(key, { after: durable(before).at(-1)?.id ?? '0', node: 1 }, (some) => some.some(isCut));
+      const { data, turnId } = events.find(isCut) as StreamEvent;
+      expect(words.startsWith(String(data['text']).trim())).toBe(true);
+      expect(data).toMatchObject({ role: 'assistant', author: 'agent', text: expect.stringMatching(/^w0/) });
+      const { json } = await cluster.api(`/v1/sessions/${key}/history?agentId=slow`);
+      const { messageId, text } = data;
+      expect(json.data.at(-1)).toMatchObject({ messageId, text, turnId, role: 'assistant', cut: true });
+    },
+  );
 });

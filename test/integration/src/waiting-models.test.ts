@@ -113,7 +113,7 @@ test('the run outlives every worker, and goes on with the answer as the result o
   expect(given()?.map(([role]) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user']);
   const { data } = (await cluster.api(`/v1/sessions/${sessionKey}/history?includeTools=true`)).json;
   expect(data.map(({ role }: { role: string }) => role)).toEqual(
-    ['user', 'tool_call', 'notice', 'tool_result', 'assistant', 'user', 'assistant'], // biome-ignore format: one thought
+    ['user', 'tool_call', 'notice', 'tool_result', 'user', 'assistant', 'user', 'assistant'], // biome-ignore format: one thought
   );
 }, 240_000);
 

@@ -50,6 +50,16 @@ test('a run waits, outlives its worker, and goes on with the first answer; what 
   expect((await answer(inputId, 'go on')).status).toBe(200);
   expect(await runOf(asked, 30)).toMatchObject({ status: 'ok', reply: { text: 'go on' } });
   expect(await runOf(behind, 30)).toMatchObject({ status: 'ok', reply: { text: 'behind' } });
+  const { json } = await cluster.api(`/v1/sessions/${sessionKey}/history`);
+  const said = json.data.map(({ role, author, text }: Record<string, string>) => `${role} ${author} ${text}`);
+  const first = [
+    'user human [[ask What now?]]',
+    'notice system What now?',
+    'user human go on',
+    'assistant agent go on',
+  ];
+  expect(said).toEqual([...first, 'user human behind', 'assistant agent behind']);
+  expect(json.data[2]).toMatchObject({ inputId });
   const late = await answer(inputId, 'too late');
   expect([late.status, late.json.code]).toEqual([409, 'input_closed']);
   const none = await answer(`inp_${'0'.repeat(26)}`, 'x');

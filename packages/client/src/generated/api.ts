@@ -1315,6 +1315,8 @@ export interface operations {
                                 readonly text: string;
                                 readonly parts: readonly unknown[];
                                 readonly turnId?: string;
+                                readonly cut?: boolean;
+                                readonly inputId?: string;
                                 /** Format: date-time */
                                 readonly createdAt: string;
                             }[];
@@ -1372,6 +1374,8 @@ export interface operations {
                             readonly text: string;
                             readonly parts: readonly unknown[];
                             readonly turnId?: string;
+                            readonly cut?: boolean;
+                            readonly inputId?: string;
                             /** Format: date-time */
                             readonly createdAt: string;
                         }[];
@@ -1454,6 +1458,8 @@ export interface operations {
                             readonly text: string;
                             readonly parts: readonly unknown[];
                             readonly turnId?: string;
+                            readonly cut?: boolean;
+                            readonly inputId?: string;
                             /** Format: date-time */
                             readonly createdAt: string;
                         }[];
@@ -1498,6 +1504,8 @@ export interface operations {
                             readonly text: string;
                             readonly parts: readonly unknown[];
                             readonly turnId?: string;
+                            readonly cut?: boolean;
+                            readonly inputId?: string;
                             /** Format: date-time */
                             readonly createdAt: string;
                         }[];
@@ -1587,6 +1595,8 @@ export interface operations {
                             readonly text: string;
                             readonly parts: readonly unknown[];
                             readonly turnId?: string;
+                            readonly cut?: boolean;
+                            readonly inputId?: string;
                             /** Format: date-time */
                             readonly createdAt: string;
                         }[];
@@ -1645,6 +1655,8 @@ export interface operations {
                             readonly text: string;
                             readonly parts: readonly unknown[];
                             readonly turnId?: string;
+                            readonly cut?: boolean;
+                            readonly inputId?: string;
                             /** Format: date-time */
                             readonly createdAt: string;
                         }[];
@@ -1703,6 +1715,8 @@ export interface operations {
                             readonly text: string;
                             readonly parts: readonly unknown[];
                             readonly turnId?: string;
+                            readonly cut?: boolean;
+                            readonly inputId?: string;
                             /** Format: date-time */
                             readonly createdAt: string;
                         }[];
@@ -1761,6 +1775,8 @@ export interface operations {
                             readonly text: string;
                             readonly parts: readonly unknown[];
                             readonly turnId?: string;
+                            readonly cut?: boolean;
+                            readonly inputId?: string;
                             /** Format: date-time */
                             readonly createdAt: string;
                         }[];
@@ -1819,6 +1835,8 @@ export interface operations {
                             readonly text: string;
                             readonly parts: readonly unknown[];
                             readonly turnId?: string;
+                            readonly cut?: boolean;
+                            readonly inputId?: string;
                             /** Format: date-time */
                             readonly createdAt: string;
                         }[];
@@ -1877,6 +1895,8 @@ export interface operations {
                             readonly text: string;
                             readonly parts: readonly unknown[];
                             readonly turnId?: string;
+                            readonly cut?: boolean;
+                            readonly inputId?: string;
                             /** Format: date-time */
                             readonly createdAt: string;
                         }[];
@@ -1943,6 +1963,8 @@ export interface operations {
                             readonly text: string;
                             readonly parts: readonly unknown[];
                             readonly turnId?: string;
+                            readonly cut?: boolean;
+                            readonly inputId?: string;
                             /** Format: date-time */
                             readonly createdAt: string;
                         }[];

@@ -1,4 +1,4 @@
-import type { LaneRef, SessionId } from '../ids.ts';
+import type { LaneRef, MessageId, SessionId, TurnId } from '../ids.ts';
 
 /** An entry of a session: an inbound event that a turn consumed, or an outbound message. */
 export interface TranscriptEntry {
@@ -38,10 +38,25 @@ export interface EarlierEvents {
   earlier(items: readonly EarlierRequest[]): Promise<(readonly EarlierEvent[])[]>;
 }
 
+/** What a turn had said so far when somebody stopped it. */
+export interface StoppedTurnWords {
+  readonly lane: LaneRef;
+  readonly turnId: TurnId;
+  /** As readers know it from the turn's deltas. */
+  readonly messageId: MessageId;
+  readonly text: string;
+}
+
+export interface StoppedWordsStore {
+  /** The seq of the transaction that kept them; null: nobody stopped the turn, its session is gone, or they are kept. @throws StoreError */
+  keepWords(words: StoppedTurnWords): Promise<string | null>;
+}
+
 export interface TranscriptStore {
   /**
    * For each session its newest entries, at most `limit`, oldest first; result i belongs to item i. Events that wait, or
-   * that a command discarded, are not part of it. @throws StoreError
+   * that a command discarded, are not part of it, nor is what only people are shown: the words of a stopped turn, and an
+   * answer to a question, which its turn is given. @throws StoreError
    */
   recent(items: readonly TranscriptRequest[], limit: number): Promise<(readonly TranscriptEntry[])[]>;
 }

@@ -5,6 +5,7 @@ import type { Counter, CrashPoints, Histogram, Logger } from '../ports/runtime.t
 import type { WakeUps } from '../ports/signals.ts';
 import type { LaneBatches } from './lane-batches.ts';
 import type { Scheduler } from './scheduler.ts';
+import type { StoppedWords } from './stopped-words.ts';
 import type { Turns } from './turn.ts';
 import type { TurnStream } from './turn-stream.ts';
 
@@ -14,6 +15,7 @@ export interface LaneRunnerOptions {
   readonly turns: Turns;
   readonly stream: TurnStream;
   readonly replies: Replies;
+  readonly words: Pick<StoppedWords, 'keep'>;
   readonly wakeUps: WakeUps;
   readonly ownership: LaneOwnership;
   readonly clock: Clock;

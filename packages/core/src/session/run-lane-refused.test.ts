@@ -57,6 +57,7 @@ function worker(text = 'hello') {
     ownership: { goneBoots, partitionOf: () => 0, mayClaim: () => state.owner },
     stream: new TurnStream(new RecordedStream(), clock),
     replies: { owedFor: () => ({ kind: 'proven' }), committed: () => undefined },
+    words: { keep: async () => undefined },
     crashPoints: { hit: () => undefined },
     metrics: {
       ...{ staleFences: counter, eventsSettled: counter, turnsTotal: counter, activations: counter },

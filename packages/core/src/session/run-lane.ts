@@ -220,6 +220,7 @@ export class LaneRunner {
     switch (end.how) {
       case 'lost':
         // the row already ended it, or has ended with this worker: a claim tells what is left
+        if (!this.#stopped) await this.#options.words.keep(turn);
         return 'more';
       case 'given_back':
         // a drain's limit cuts off a model at work: what it did counts, and the next turn is told

@@ -48,6 +48,13 @@ export interface AskedQuestion {
   readonly expiresAt: Date;
 }
 
+/** What is kept of a stopped turn. */
+export interface CutWords {
+  readonly messageId: MessageId;
+  readonly text: string;
+  readonly seq: string;
+}
+
 /**
  * Live events of turns (surface §4): hints for readers, not even written when nobody listens. Text goes out at most every
  * 30 ms or 2 kB, by one ticker for all turns, which runs only while text is held back.
@@ -98,8 +105,23 @@ export class TurnStream {
     }
   }
 
-  /** The turn ended with a question. */
+  /** All text that readers have or are about to have. */
+  saidSoFar(turn: ClaimedTurn): string {
+    const open = this.#open.get(turn);
+    return open === undefined ? '' : open.sent + open.text.held;
+  }
+
+  /** Somebody stopped the turn; what it had said is kept. */
+  cut(turn: ClaimedTurn, { messageId, text, seq }: CutWords): void {
+    if (!this.#stream.isWatched(turn.lane)) return;
+    const said = { role: 'assistant', author: 'agent', parts: messageParts(text), text, cut: true };
+    const data = { messageId: formatId('msg', messageId), ...said };
+    this.#publish(turn, { type: 'message.created', at: this.#now(), seq, data });
+  }
+
+  /** The turn ended with a question: what it said before is worth nothing. */
   asked(turn: ClaimedTurn, { inputId, question, seq, expiresAt }: AskedQuestion): void {
+    this.dropped(turn);
     if (!this.#stream.isWatched(turn.lane)) return;
     const { kind, text: prompt, options } = question;
     const about = { kind, prompt, ...(options && { options }), expiresAt: expiresAt.toISOString() };

@@ -15,6 +15,10 @@ export const HistoryMessageSchema = z.strictObject({
   text: z.string(),
   parts: z.array(z.unknown()),
   turnId: z.string().optional(),
+  /** What a turn had said when somebody stopped it: no reply, and not the whole. */
+  cut: z.boolean().optional(),
+  /** It is a person's answer to this question. */
+  inputId: z.string().optional(),
   createdAt: InstantSchema,
 });
 export type HistoryMessage = z.infer<typeof HistoryMessageSchema>;

@@ -75,7 +75,7 @@ export function selectOutbound(
     .where('m.seq', '<=', below.seq)
     .where((of) => of.or([of('m.seq', '<', below.seq), of('m.n', '<', Number(below.n))]))
     .where('m.session_id', '=', sessionId)
-    .$if(!includeTools, (q) => q.where('m.role', 'in', ['assistant', 'notice']))
+    .$if(!includeTools, (q) => q.where('m.role', 'in', ['assistant', 'notice', 'user']))
     .$if(before !== undefined, (q) => q.where('m.seq', '<', String(before)))
     .orderBy('m.seq', 'desc')
     .orderBy('m.n', 'desc')
@@ -104,9 +104,9 @@ export function placeOutbound(row: OutboundRow): Placed {
     messageId: row.id as MessageId,
     seq: Number(row.seq),
     role: row.role,
-    author: row.role === 'notice' ? 'system' : (row.body.author ?? 'agent'),
+    author: row.role === 'notice' ? 'system' : row.role === 'user' ? 'human' : (row.body.author ?? 'agent'),
     body: row.body,
-    turnId: row.turn_id as TurnId | null,
+    turnId: (row.turn_id ?? row.body.turnId ?? null) as TurnId | null,
     createdAt: row.at,
   };
   return { entry, isInbound: false, position: String(row.n) };

@@ -50,7 +50,7 @@ const SOURCES = {
     place: sql`(x.seq * 65536 + x.n)`,
     order: sql`x.seq desc, x.n desc`,
     bound: (below) => sql`x.seq <= ${below}::bigint / 65536 and x.seq * 65536 + x.n < ${below}::bigint`,
-    isSaid: sql<SqlBool>`x.role in ('assistant', 'notice')`,
+    isSaid: sql<SqlBool>`x.role in ('assistant', 'notice', 'user')`,
   },
 } as const satisfies Record<string, Source>;
 

@@ -186,8 +186,17 @@ const messages = {
   turn_id: orNull(uuid),
   run_id: orNull(uuid),
   fence: int8,
-  role: text as Column<'assistant' | 'tool_call' | 'tool_result' | 'notice'>,
-  body: json<{ readonly text?: string; readonly author?: 'human'; readonly attachments?: readonly unknown[] }>(),
+  role: text as Column<'assistant' | 'user' | 'tool_call' | 'tool_result' | 'notice'>,
+  body: json<{
+    readonly text?: string;
+    readonly author?: 'human';
+    readonly attachments?: readonly unknown[];
+    /** Words of a stopped turn, which is `turnId`. */
+    readonly cut?: true;
+    readonly turnId?: string;
+    /** It answers this question. */
+    readonly inputId?: string;
+  }>(),
   started_at: orNull(time),
   at: orDefault(time),
   account_id: orNull(uuid),

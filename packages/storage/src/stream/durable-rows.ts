@@ -75,6 +75,11 @@ export interface MessageRow {
     readonly code?: string;
     readonly author?: string;
     readonly attachments?: readonly unknown[];
+    /** Words of a stopped turn, which is `turnId`. */
+    readonly cut?: true;
+    readonly turnId?: string;
+    /** It answers this question. */
+    readonly inputId?: string;
   };
   readonly at: Date;
 }
@@ -151,10 +156,10 @@ export function eventsOfInbound(row: EventRow, head: HeadRow): DurableEvent[] {
   return events;
 }
 
-/** What the agent said, or the gateway itself. */
+/** What the agent said, the gateway itself, or a person to a question. */
 export function eventsOfMessage(row: MessageRow, head: HeadRow): DurableEvent[] {
   const about = {
-    ...envelope(head, row.session_id, row.turn_id),
+    ...envelope(head, row.session_id, row.turn_id ?? row.body.turnId ?? null),
     ...(row.run_id === null ? {} : { runIds: [formatId('run', row.run_id)] }),
     at: row.at.toISOString(),
     seq: Number(row.seq),
@@ -163,13 +168,14 @@ export function eventsOfMessage(row: MessageRow, head: HeadRow): DurableEvent[] 
     const { code = 'notice', text = '' } = row.body;
     return [{ ...about, type: 'notice.created', data: { code, text } }];
   }
-  return [
-    {
-      ...about,
-      type: 'message.created',
-      data: messageData(row, { role: 'assistant', author: row.body.author ?? 'agent' }),
-    },
-  ];
+  const { author = 'agent', cut, inputId } = row.body;
+  const by = row.role === 'user' ? { role: 'user', author: 'human' } : { role: 'assistant', author };
+  const data = {
+    ...messageData(row, by),
+    ...(cut === undefined ? {} : { cut }),
+    ...(inputId === undefined ? {} : { inputId: formatId('inp', inputId) }),
+  };
+  return [{ ...about, type: 'message.created', data }];
 }
 
 /**

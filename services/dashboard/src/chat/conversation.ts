@@ -44,7 +44,7 @@ type Event = StreamEvent & { readonly id?: string };
  * make entries. Deltas only show what is being written until its `message.created` is there.
  */
 export class Conversation {
-  /** What was said here to questions: the room tells that one is answered, not with what. */
+  /** What was said here to questions, until the room shows it. */
   readonly #answers = new Map<string, string>();
   readonly #live = new LiveText();
   #view: View = { entries: [], liveText: '', isRunning: false, question: null };
@@ -84,7 +84,7 @@ export class Conversation {
     return this.#answers.get(this.#view.question?.inputId ?? '') ?? null;
   }
 
-  /** A turn that somebody stopped is in no transcript: what it had written so far is kept here. */
+  /** What a stopped turn had written so far is shown until the transcript has it, and where it has not. */
   #stopped({ turnId, at }: Event): void {
     const attachments: readonly Attachment[] = [];
     const text = this.#live.text.trimEnd();
@@ -97,25 +97,46 @@ export class Conversation {
     const { question } = this.#view;
     this.#change({ question: null });
     if (question === null) return;
-    const { inputId, prompt } = question;
-    const attachments: readonly Attachment[] = [];
-    this.#append({ id: `asked-${inputId}`, from: 'assistant', text: prompt, attachments, at: question.at });
-    const answer = data.outcome === 'answered' ? this.#answers.get(inputId) : undefined;
+    const { inputId } = question;
+    this.#asked(question);
     const note = ENDS_OF_QUESTIONS[String(data.outcome)];
-    if (answer !== undefined) this.#append({ id: `said-${inputId}`, from: 'you', text: answer, attachments, at });
-    else if (note !== undefined) this.#append({ id: `said-${inputId}`, from: 'notice', text: note, attachments, at });
+    // an answer stands there already
+    if (note !== undefined) this.#append({ id: `said-${inputId}`, from: 'notice', text: note, attachments: [], at });
     this.#answers.delete(inputId);
   }
 
-  #message({ data, at }: Extract<Event, { type: 'message.created' }>): string | null {
-    const { messageId, role, author, text, parts, clientId } = data as typeof data & { clientId?: string };
+  #message({ turnId, data, at }: Extract<Event, { type: 'message.created' }>): string | null {
+    const { messageId, role, author, text, parts, clientId } = data;
     if (role !== 'user' && role !== 'assistant') return null;
+    if (data.inputId !== undefined) return this.#answered(data.inputId, text, at);
+    if (data.cut === true) return this.#cut(turnId, text, at);
     const spoken = author === 'human' ? 'person' : 'assistant';
     const attachments = (parts as readonly (Attachment & { type?: string })[]).filter(
       ({ ref }) => typeof ref === 'string',
     );
     this.#append({ id: messageId, from: role === 'user' ? 'you' : spoken, text, attachments, at });
     return role === 'user' ? (clientId ?? null) : null;
+  }
+
+  /** What a stopped turn had written stands where it was stopped. */
+  #cut(turnId: string | undefined, text: string, at: string): null {
+    const entry: Entry = { id: `cut-${turnId}`, from: 'assistant', text: `${text.trimEnd()} …`, attachments: [], at };
+    const others = this.#view.entries.filter(({ id }) => id !== entry.id);
+    const stop = others.findIndex(({ id }) => id === `stop-${turnId}`);
+    this.#change({ entries: others.toSpliced(stop < 0 ? others.length : stop, 0, entry) });
+    return null;
+  }
+
+  /** The question, then what was said to it, here or elsewhere: the answer comes before it is told that one came. */
+  #answered(inputId: string, text: string, at: string): null {
+    const { question } = this.#view;
+    if (question?.inputId === inputId) this.#asked(question);
+    this.#append({ id: `said-${inputId}`, from: 'you', text, attachments: [], at });
+    return null;
+  }
+
+  #asked({ inputId, prompt, at }: Question): void {
+    this.#append({ id: `asked-${inputId}`, from: 'assistant', text: prompt, attachments: [], at });
   }
 
   #notice({ seq, at }: Event, { code, text }: { readonly code: string; readonly text: string }): void {

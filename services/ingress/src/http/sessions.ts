@@ -3,6 +3,7 @@ import {
   AppError,
   formatId,
   type HistoryEntry,
+  type InputId,
   messageParts,
   parseId,
   type SessionId,
@@ -201,8 +202,17 @@ function entryAnswer(entry: HistoryEntry): HistoryMessage {
     author,
     ...contentOf(entry),
     ...(turnId === null ? {} : { turnId: formatId('trn', turnId) }),
+    ...marksOf(entry),
     createdAt: entry.createdAt.toISOString(),
   };
+}
+
+/** What tells an entry from the others of its role. */
+function marksOf({ role, body }: HistoryEntry): Pick<HistoryMessage, 'cut' | 'inputId'> {
+  if (typeof body !== 'object' || body === null) return {};
+  if (role === 'assistant') return 'cut' in body && body.cut === true ? { cut: true } : {};
+  const isAnswer = role === 'user' && 'inputId' in body && typeof body.inputId === 'string';
+  return isAnswer ? { inputId: formatId('inp', body.inputId as InputId) } : {};
 }
 
 /** A tool's step is one part as it was stored; anything else is its text and what was attached. */

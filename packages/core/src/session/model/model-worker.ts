@@ -67,6 +67,7 @@ export class ModelWorker {
       }),
       stream: new TurnStream(noStream, clock),
       replies: { owedFor: () => ({ kind: 'proven' }), committed: () => undefined },
+      words: { keep: async () => undefined },
       crashPoints: { hit: () => undefined },
       metrics: {
         ...{ staleFences: counter, eventsSettled: counter, turnsTotal: counter, activations: counter },
