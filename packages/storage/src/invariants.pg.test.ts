@@ -13,6 +13,8 @@ import { PostgresInputStore } from './input-store.ts';
 import { checkInvariants, PostgresInvariants } from './invariants.ts';
 import { freshId, openStage, type Stage, type StageLane } from './testing/stage.ts';
 
+const ALL = { fromSlot: 0, rows: 50_000, lastMs: 1_000 };
+
 let stage: Stage;
 let tenant: TenantId;
 let worker: BootId;
@@ -134,7 +136,7 @@ async function repairOf(of: StageLane): Promise<readonly string[]> {
 /** What the leader does with the open work of the lane; it is sound afterwards, as far as rows tell. */
 async function repaired(): Promise<readonly string[]> {
   const invariants = new PostgresInvariants(stage.sweep);
-  const broken = (await invariants.look('open', 1_000)).filter(({ repairable }) => repairable);
+  const broken = (await invariants.openWork(ALL)).violations.filter(({ repairable }) => repairable);
   expect(broken.length, 'something repairable was found').toBeGreaterThan(0);
   const counters = async () => (await stage.rows<{ fence: string; seq: string }>('select fence, seq from tk.lanes'))[0];
   const before = await counters();
@@ -156,11 +158,12 @@ async function ask({ lane: at, fence }: ClaimedTurn): Promise<void> {
   });
 }
 const aWhileAgo = () => stage.rows("update tk.lanes set last_activity_at = now() - interval '1 minute'");
-const broken = async () => (await new PostgresInvariants(stage.sweep).look('open', 1_000)).map(({ detail }) => detail);
+const broken = async () =>
+  (await new PostgresInvariants(stage.sweep).openWork(ALL)).violations.map(({ detail }) => detail);
 
 test('nothing is repaired in a lane that breaks no promise, whatever it does', async () => {
   const invariants = new PostgresInvariants(stage.sweep);
-  expect(await invariants.look('open', 1_000)).toEqual([]);
+  expect(await invariants.openWork(ALL)).toEqual({ violations: [], nextSlot: 0 });
   expect(await repairOf(lane)).toEqual([]);
   await stage.send(lane, 'four');
   const turn = await stage.claim(worker, lane);
@@ -277,6 +280,22 @@ describe('a due reply that nobody sends', () => {
     await stage.rows(`update tk.messages set account_id = $1 ${one}`, [randomUUID()]);
     expect(await broken(), 'of another account').toHaveLength(2);
   });
+
+  test('is found although its account goes on, when that serves what became due minutes later', async () => {
+    const one = 'where seq = (select max(seq) from tk.messages)';
+    const served = (minutes: number) =>
+      stage.rows(
+        `update tk.messages set dstate = 2, dref = 'sent', dat = now(), at = now() - $1 * interval '1 minute' ${one}`,
+        [minutes],
+      );
+    const tries = 'where seq = (select min(seq) from tk.messages)';
+    await stage.rows(`update tk.messages set dat = now() - interval '30 seconds' ${tries}`);
+    await served(8);
+    expect(await broken(), 'others were before it').toEqual([]);
+    await served(0);
+    // the third was tried just now
+    expect(await broken()).toEqual(STRANDED);
+  });
 });
 
 test("a lane is stranded only while its tenant has less than a worker's share of turns", async () => {
@@ -290,6 +309,8 @@ test("a lane is stranded only while its tenant has less than a worker's share of
   const limit = (turnSlots: number) =>
     stage.rows("update tk.tenants set limits = limits || jsonb_build_object('turnSlots', $1::int)", [turnSlots]);
 
+  // what runs is as the leader counted it
+  await stage.repair.measureLoad(10);
   await limit(2);
   expect(await broken()).toEqual(['queued work that its owner does not run']);
   await stage.worker();
@@ -299,6 +320,30 @@ test("a lane is stranded only while its tenant has less than a worker's share of
   await limit(1);
   expect(await broken()).toEqual([]);
   await stage.rows("update tk.tenants set limits = limits - 'turnSlots'");
+});
+
+test('a look goes over as many slots as hold what it may read, and the next over those behind them', async () => {
+  const seen: string[] = [];
+  const slots: number[] = [];
+  for (const key of ['a', 'b', 'c', 'd', 'e']) {
+    const other = stage.lane(tenant, key);
+    await stage.send(other, 'x');
+    slots.push(other.slot);
+  }
+  await stage.rows('update tk.events set state = 1 where state = 0');
+  await aWhileAgo();
+  const invariants = new PostgresInvariants(stage.sweep);
+  let looks = 0;
+  for (let fromSlot = 0; looks === 0 || fromSlot > 0; looks++) {
+    const { violations, nextSlot } = await invariants.openWork({ ...ALL, fromSlot, rows: 2 });
+    expect(violations.every(({ slot }) => slot !== null && slot >= fromSlot)).toBe(true);
+    seen.push(...violations.map(({ subject }) => subject));
+    fromSlot = nextSlot;
+  }
+  expect(new Set(slots).size, 'else fewer windows').toBe(5);
+  expect(looks).toBe(3);
+  expect(new Set(seen).size).toBe(5);
+  expect(seen).toHaveLength(5);
 });
 
 test('what was written lately is found tenant by tenant, by an index that ends at its time', async () => {

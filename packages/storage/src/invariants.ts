@@ -1,11 +1,20 @@
 import { readdir, readFile } from 'node:fs/promises';
-import type { InvariantKind, Invariants, LaneId, LaneRef, TenantId, Violation } from '@turnkeeper/core';
+import {
+  type InvariantKind,
+  type Invariants,
+  type LaneId,
+  type LaneRef,
+  SLOT_COUNT,
+  type TenantId,
+  type Violation,
+} from '@turnkeeper/core';
 import { call, columns } from './columns.ts';
 import type { Database } from './database.ts';
 
 const ROWS_MAX = 200;
-const KINDS = ['history', 'open'] as const satisfies readonly InvariantKind[];
+const SLOT_MAX = SLOT_COUNT - 1;
 const FILE = /^(p\d+)-[a-z0-9-]+\.sql$/;
+const OPEN_UNTIL = call('open_until', 2);
 const REPAIR_LANES = call('repair_lanes', 3);
 
 export interface InvariantReport {
@@ -23,7 +32,8 @@ export interface InvariantReport {
  */
 export async function checkInvariants(database: Database, since: Date): Promise<InvariantReport> {
   const violations: Violation[] = [];
-  for (const kind of KINDS) violations.push(...(await broken(database, await readInvariants(kind), since)));
+  violations.push(...(await broken(database, await readInvariants('history'), [since])));
+  violations.push(...(await broken(database, await readInvariants('open'), [0, SLOT_MAX, since])));
   const [counted] = await database.query<{ checked: string }>(
     { name: 'count_checked', text: 'select count(*) as checked from tk.events where accepted_at >= $1' },
     [since],
@@ -45,12 +55,24 @@ export class PostgresInvariants implements Invariants {
     return (await this.#invariants(kind)).map(({ invariant }) => invariant);
   }
 
-  async look(kind: InvariantKind, lastMs: number): Promise<Violation[]> {
+  async history(lastMs: number): Promise<Violation[]> {
+    return broken(this.#database, await this.#invariants('history'), [await this.#since(lastMs)]);
+  }
+
+  async openWork({ fromSlot, rows, lastMs }: Parameters<Invariants['openWork']>[0]) {
+    const [found] = await this.#database.query<{ open_until: number }>(OPEN_UNTIL, [fromSlot, rows]);
+    const untilSlot = found?.open_until ?? SLOT_MAX;
+    const values = [fromSlot, untilSlot, await this.#since(lastMs)];
+    const violations = await broken(this.#database, await this.#invariants('open'), values);
+    return { violations, nextSlot: untilSlot < SLOT_MAX ? untilSlot + 1 : 0 };
+  }
+
+  async #since(lastMs: number): Promise<Date> {
     const [now] = await this.#database.query<{ since: Date }>(
       { name: 'look_since', text: "select now() - $1 * interval '1 millisecond' as since" },
       [lastMs],
     );
-    return broken(this.#database, await this.#invariants(kind), now?.since ?? new Date(0));
+    return now?.since ?? new Date(0);
   }
 
   async repair(lanes: readonly LaneRef[]): Promise<ReadonlyMap<LaneId, readonly string[]>> {
@@ -96,12 +118,17 @@ interface FoundRow {
   readonly repairable?: boolean;
 }
 
-async function broken(database: Database, invariants: readonly Invariant[], since: Date): Promise<Violation[]> {
+/** `values`: of what a file may ask for, in the order of its parameters; it need not ask for the last ones. */
+async function broken(
+  database: Database,
+  invariants: readonly Invariant[],
+  values: readonly unknown[],
+): Promise<Violation[]> {
   const violations: Violation[] = [];
   for (const { invariant, promise, sql } of invariants) {
     const rows = await database.query<FoundRow>(
       { name: invariant, text: `select * from (${sql}) found limit ${ROWS_MAX}` },
-      sql.includes('$1') ? [since] : [],
+      values.filter((_, i) => sql.includes(`$${i + 1}`)),
     );
     for (const row of rows) {
       violations.push({

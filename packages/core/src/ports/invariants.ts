@@ -25,8 +25,17 @@ export interface Violation {
 export interface Invariants {
   /** Names of all checks of a kind. */
   names(kind: InvariantKind): Promise<readonly string[]>;
-  /** What is broken now, at most 200 rows of each; history: of the last so many milliseconds. @throws StoreError */
-  look(kind: InvariantKind, lastMs: number): Promise<readonly Violation[]>;
+  /** What of the history of the last so many milliseconds is broken, at most 200 rows of each. @throws StoreError */
+  history(lastMs: number): Promise<readonly Violation[]>;
+  /**
+   * What of the open work is broken now, at most 200 rows of each, in the slots from `fromSlot` on that hold about `rows` of
+   * it. `nextSlot`: where the next look goes on; 0: that was the last of them. @throws StoreError
+   */
+  openWork(look: {
+    readonly fromSlot: number;
+    readonly rows: number;
+    readonly lastMs: number;
+  }): Promise<{ readonly violations: readonly Violation[]; readonly nextSlot: number }>;
   /**
    * Puts right what is wrong in each of these lanes now, under its lock: kinds of what was put right, of each lane where
    * anything was. @throws StoreError

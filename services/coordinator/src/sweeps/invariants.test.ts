@@ -23,7 +23,8 @@ function scene(broken: Violation[], repairs: Readonly<Record<string, string[]>> 
   const options = {
     invariants: {
       names: async () => ['p4-open', 'p6-open'],
-      look: async () => broken,
+      history: async () => broken,
+      openWork: async () => ({ violations: broken, nextSlot: 0 }),
       repair: async (lanes: readonly LaneRef[]) => {
         repaired.push(...lanes);
         return new Map(Object.entries(repairs) as [LaneId, string[]][]);
@@ -95,4 +96,26 @@ test('who leads no more tells of nothing', async () => {
   expect(await metrics.text()).toContain('turnkeeper_invariant_violations{invariant="p4-open"} 1');
   sweep.end?.();
   expect(await metrics.text()).toContain('turnkeeper_invariant_violations{invariant="p4-open"} 0');
+});
+
+test('looks go over window after window, twice where anything is found, and what is known of the others stays told', async () => {
+  const { metrics, options, repaired } = scene([]);
+  const windows = new Map([
+    [0, { violations: [violation({ subject: 'a', repairable: false })], nextSlot: 100 }],
+    [100, { violations: [], nextSlot: 2000 }],
+    [2000, { violations: [violation({ subject: 'b', laneId: 'late' as LaneId })], nextSlot: 0 }],
+  ]);
+  const looks: number[] = [];
+  const openWindow = async ({ fromSlot }: { fromSlot: number }) => {
+    looks.push(fromSlot);
+    return windows.get(fromSlot) ?? { violations: [], nextSlot: 0 };
+  };
+  const sweep = openWork({ ...options, invariants: { ...options.invariants, openWork: openWindow } });
+  for (let i = 0; i < 5; i++) await sweep.run(signal);
+  expect(looks).toEqual([0, 0, 100, 2000, 2000]);
+  expect(repaired.map(({ laneId }) => laneId)).toEqual(['late']);
+  expect(await metrics.text()).toContain('turnkeeper_invariant_violations{invariant="p4-open"} 2');
+  windows.set(0, { violations: [], nextSlot: 100 });
+  for (let i = 0; i < 3; i++) await sweep.run(signal);
+  expect(looks.slice(5)).toEqual([0, 100, 2000]);
 });

@@ -11,23 +11,26 @@ export interface OpenWorkOptions extends LaneWakerOptions {
 
 /** What happened longer ago was looked at several times. */
 const HISTORY_MS = 5 * 60_000;
+/** Open events, and owed messages, that one look goes over: a cluster that is not far behind has fewer in all. */
+const ROWS_PER_LOOK = 50_000;
 
 /**
  * Looks for open work that nothing will end, whatever made it so, and puts it right where that is certain: a lane that its
  * owner does not look at is woken, a question or a resume that is missing is made up for, a lost process is looked for again.
  * Only what two looks in a row find counts: a slow machine is behind for a moment, and what would be done helps it as little.
+ * A look goes over some slots, the next one over those behind them, or over the same once more where it found anything.
  */
 export function openWork(options: OpenWorkOptions): Sweep {
   const told = new Told('open', options);
-  let before = new Set<string>();
+  const round = new Round();
   return {
     name: 'open-work',
     deadlineMs: 30_000,
     run: async () => {
-      const found = await options.invariants.look('open', HISTORY_MS);
-      const violations = found.filter((one) => before.has(keyOf(one)));
-      before = new Set(found.map(keyOf));
-      await told.tell(violations);
+      const { fromSlot } = round;
+      const look = { fromSlot, rows: ROWS_PER_LOOK, lastMs: HISTORY_MS };
+      const violations = round.confirmed(await options.invariants.openWork(look));
+      await told.tell(round.known());
       const repairs: Record<string, number> = {};
       const lanes = lanesOf(violations.filter(({ repairable }) => repairable));
       if (lanes.length === 0) return repairs;
@@ -41,7 +44,7 @@ export function openWork(options: OpenWorkOptions): Sweep {
       return repairs;
     },
     end: () => {
-      before = new Set();
+      round.begin();
       told.end();
     },
   };
@@ -54,11 +57,47 @@ export function history(options: Pick<OpenWorkOptions, 'invariants' | 'metrics' 
     name: 'history',
     deadlineMs: 90_000,
     run: async () => {
-      await told.tell(await options.invariants.look('history', HISTORY_MS));
+      await told.tell(await options.invariants.history(HISTORY_MS));
       return {};
     },
     end: () => told.end(),
   };
+}
+
+/** The way of the looks through all slots, again and again. */
+class Round {
+  /** Where the next look begins. */
+  fromSlot = 0;
+  /** What the last look found, if the next goes over the same slots. */
+  #before: ReadonlySet<string> | null = null;
+  /** What two looks found, by where they began. */
+  readonly #confirmed = new Map<number, readonly Violation[]>();
+
+  begin(): void {
+    this.fromSlot = 0;
+    this.#before = null;
+    this.#confirmed.clear();
+  }
+
+  /** What this look found, and the one before it. */
+  confirmed({ violations, nextSlot }: Awaited<ReturnType<Invariants['openWork']>>): readonly Violation[] {
+    const from = this.fromSlot;
+    const confirmed = violations.filter((one) => this.#before?.has(keyOf(one)));
+    this.#confirmed.set(from, confirmed);
+    // where all slots are one window, every look is compared with the one before
+    const stays = (this.#before === null && violations.length > 0) || (from === 0 && nextSlot === 0);
+    this.#before = stays ? new Set(violations.map(keyOf)) : null;
+    if (!stays) this.fromSlot = nextSlot;
+    // windows change with what is open: of one that was passed over nothing is known any more
+    const end = nextSlot === 0 ? Number.POSITIVE_INFINITY : nextSlot;
+    for (const slot of this.#confirmed.keys()) if (slot > from && slot < end) this.#confirmed.delete(slot);
+    return confirmed;
+  }
+
+  /** All that is known to be broken. */
+  known(): Violation[] {
+    return [...this.#confirmed.values()].flat();
+  }
 }
 
 /** Counts what is broken, each invariant, and logs each subject when it is seen first. */

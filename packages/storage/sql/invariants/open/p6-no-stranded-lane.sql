@@ -1,16 +1,18 @@
 -- P6: work has a live owner. A lane that waits although its tenant and its owner have turns to spare is stranded. How many a
 -- tenant may run is counted over the cluster and, where workers cannot ask, as each worker's share: it must have less of both.
-with open as materialized (select distinct e.slot, e.tenant_id, e.lane_id from tk.events e where e.state < 10),
-running as materialized (
-  select l.* from open w join tk.lanes l on l.slot = w.slot and l.tenant_id = w.tenant_id and l.id = w.lane_id where l.turn_id is not null),
-by_boot as materialized (select boot_id, count(*) n from running group by boot_id),
-by_tenant as materialized (select tenant_id, count(*) n from running group by tenant_id),
-by_both as materialized (select boot_id, tenant_id, count(*) n from running group by boot_id, tenant_id),
+-- What runs anywhere is as the leader counted it last.
+with running as materialized (
+  select l.* from (select distinct e.slot, e.tenant_id, e.lane_id from tk.events e where e.state < 10 and e.slot between $1 and $2) w
+  join tk.lanes l on l.slot = w.slot and l.tenant_id = w.tenant_id and l.id = w.lane_id where l.turn_id is not null),
+by_both as materialized (
+  select b.boot::uuid boot_id, o.tenant_id, b.n::int n from tk.tenant_load o cross join lateral jsonb_each_text(o.running) b(boot, n)),
+by_boot as materialized (select boot_id, sum(n) n from by_both group by boot_id),
+by_tenant as materialized (select tenant_id, sum(n) n from by_both group by tenant_id),
 live as materialized (select greatest(count(*), 1) n from tk.workers where kind = 'session-worker' and state in (0, 1)),
 ready as materialized (
   select l.slot, l.tenant_id, l.id as lane_id
   from (select distinct e.slot, e.tenant_id, e.lane_id from tk.events e
-        where e.state < 10 and e.state = 0 and e.accepted_at < now() - interval '10 seconds') e
+        where e.state < 10 and e.slot between $1 and $2 and e.state = 0 and e.accepted_at < now() - interval '10 seconds') e
   join tk.lanes l on l.slot = e.slot and l.tenant_id = e.tenant_id and l.id = e.lane_id
   where l.turn_id is null and not l.paused and l.waits_for is null and l.last_activity_at < now() - interval '10 seconds')
 select r.tenant_id, r.lane_id, r.lane_id as subject, 'lanes' as subject_kind,
