@@ -13,7 +13,7 @@ import { PostgresInputStore } from './input-store.ts';
 import { checkInvariants, PostgresInvariants } from './invariants.ts';
 import { freshId, openStage, type Stage, type StageLane } from './testing/stage.ts';
 
-const ALL = { fromSlot: 0, rows: 50_000, lastMs: 1_000 };
+const ALL = { fromSlot: 0, rows: 20_000, lastMs: 1_000 };
 
 let stage: Stage;
 let tenant: TenantId;

@@ -12,7 +12,7 @@ export interface OpenWorkOptions extends LaneWakerOptions {
 /** What happened longer ago was looked at several times. */
 const HISTORY_MS = 5 * 60_000;
 /** Open events, and owed messages, that one look goes over: a cluster that is not far behind has fewer in all. */
-const ROWS_PER_LOOK = 50_000;
+const ROWS_PER_LOOK = 20_000;
 
 /**
  * Looks for open work that nothing will end, whatever made it so, and puts it right where that is certain: a lane that its
