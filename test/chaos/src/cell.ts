@@ -1,16 +1,25 @@
-import type { Fault } from './faults.ts';
-import { arm, held, type Phase } from './phases.ts';
+import { type Fault, faults } from './faults.ts';
+import { arm, held, PHASES, type Phase } from './phases.ts';
 import { type Load, type Stage, type Trial, underLoad } from './stage.ts';
 
 export interface Cell {
+  readonly name: string;
   readonly fault: Fault;
   readonly phase: Phase;
+}
+
+/** The matrix: each fault in each phase. `only`: a part of the name. */
+export function cells(absenceMs: number, only = ''): readonly Cell[] {
+  const all = faults(absenceMs).flatMap((fault) =>
+    PHASES.map((phase) => ({ name: `${fault.name}, ${phase.name}`, fault, phase })),
+  );
+  return all.filter(({ name }) => name.includes(only));
 }
 
 /** One cell of the matrix: under load, a node is held in the phase, and the fault strikes then. */
 export async function trialOf(
   stage: Stage,
-  { fault, phase }: Cell,
+  { fault, phase }: Pick<Cell, 'fault' | 'phase'>,
   load: Pick<Load, 'ratePerSecond' | 'lanes'>,
 ): Promise<Trial> {
   const node = await arm(stage, phase);

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { trialOf } from './cell.ts';
+import { cells, trialOf } from './cell.ts';
 import { measureFailOver } from './fail-over.ts';
-import { faults, killLeader } from './faults.ts';
-import { PHASES } from './phases.ts';
+import { killLeader } from './faults.ts';
 import { CLEAN, openStage, type Stage, type Trial, underLoad } from './stage.ts';
 
 let stage: Stage;
@@ -30,14 +29,20 @@ const CELLS = [
   ['every connection', 'accepting'],
 ] as const;
 
+test('every fault and every phase is met once', () => {
+  const all = cells(8_000);
+  const isMet = (fault: string) => CELLS.some(([name]) => fault.startsWith(name));
+  expect(all.filter(({ fault }) => !isMet(fault.name))).toEqual([]);
+  expect(all.filter(({ phase }) => !CELLS.some(([, name]) => name === phase.name))).toEqual([]);
+});
+
 describe('under load nothing is lost, doubled, reordered or overlapping', () => {
   test.each(CELLS)(
     '%s, %s',
     async (name, at) => {
-      const fault = faults(8_000).find((one) => one.name.startsWith(name));
-      const phase = PHASES.find((one) => one.name === at);
-      if (fault === undefined || phase === undefined) throw new Error('no such cell');
-      expectClean(await trialOf(stage, { fault, phase }, LOAD));
+      const cell = cells(8_000).find(({ fault, phase }) => fault.name.startsWith(name) && phase.name === at);
+      if (cell === undefined) throw new Error('no such cell');
+      expectClean(await trialOf(stage, cell, LOAD));
     },
     180_000,
   );

@@ -94,9 +94,12 @@ async function flushRedis({ services }: Stage, node: NodeProcess): Promise<void>
 function absence(name: 'postgres' | 'redis' | 'nats', ms: number): Fault['strike'] {
   return async ({ services }, node) => {
     await services.stopService(name, 'immediate');
-    node.signal('SIGCONT');
-    await sleep(ms);
-    await services.startService(name);
+    try {
+      node.signal('SIGCONT');
+      await sleep(ms);
+    } finally {
+      await services.startService(name);
+    }
   };
 }
 

@@ -49,6 +49,13 @@ describe('the judge of a load run', () => {
     expect(judge(sent, [...arrivals, arrival(1, { recovered: true })])).toEqual(CLEAN);
   });
 
+  it('catches a delivery that comes with the notice more than once: an uncertain send is sent again at most once', () => {
+    const { sent, arrivals } = history();
+    const again = arrival(1, { recovered: true });
+    expect(judge(sent, [...arrivals, again, again]).doubled).toBe(1);
+    expect(judge(sent, [arrivals[0] as Arrival, again, arrivals[2] as Arrival])).toEqual(CLEAN);
+  });
+
   it('catches a message consumed before one that was accepted before it was sent', () => {
     const { sent, arrivals } = history();
     const swapped = [arrival(1, { seq: 2 }), arrival(0, { seq: 4 }), ...arrivals.slice(2)];

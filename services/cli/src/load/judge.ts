@@ -30,7 +30,7 @@ export interface Verdict {
   readonly answered: number;
   /** Accepted runs that nothing was ever sent for. */
   readonly lost: number;
-  /** Runs with two deliveries, or one delivery again without the notice (`recovered`). */
+  /** Runs with two deliveries, or one delivery again without the notice (`recovered`), or with it more than once. */
   readonly doubled: number;
   /** Messages consumed before one that was accepted before they were sent, and replies that overtook an earlier one. */
   readonly reordered: number;
@@ -70,8 +70,9 @@ function doubledRuns(arrivals: readonly Arrival[]): number {
     const first = deliveryOf.get(one.runId);
     if (first === undefined) deliveryOf.set(one.runId, one.deliveryId);
     else if (first !== one.deliveryId) doubled.add(one.runId);
-    if (seen.has(one.deliveryId) && !one.recovered) doubled.add(one.runId);
-    seen.add(one.deliveryId);
+    const kind = `${one.deliveryId} ${one.recovered}`;
+    if (seen.has(one.recovered ? kind : one.deliveryId)) doubled.add(one.runId);
+    seen.add(one.deliveryId).add(kind);
   }
   return doubled.size;
 }
