@@ -115,6 +115,17 @@ test('nothing leaves through an account that is paused, from any worker, until i
   expect(await only(due([lane]))).toMatchObject({ body: { text: 're: a' }, attempt: 1 });
 });
 
+test('a pause that is lifted lets go what waits because it was refused, too, and is lifted once', async () => {
+  const lane = await owing(['a']);
+  await stage.deliveries.pauseAccount(tenant, accountId, 60_000);
+  await stage.rows("update tk.messages set ddue = now() + interval '1 hour' where lane_id = $1", [lane.laneId]);
+  const lift = () => stage.rows('select tk.unpause_account($1, $2) lifted', [tenant, accountId]);
+  expect(await lift()).toEqual([{ lifted: true }]);
+  expect(await stage.deliveries.pausedAccounts()).toEqual([]);
+  expect(await only(due([lane]))).toMatchObject({ body: { text: 're: a' }, attempt: 1 });
+  expect(await lift()).toEqual([{ lifted: false }]);
+});
+
 test('a proven refusal is due again after its pause, as the next attempt, and blocks only its conversation', async () => {
   const lane = await owing(['a', 'b']);
   const first = await only(due([lane]));

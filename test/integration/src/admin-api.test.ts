@@ -150,6 +150,30 @@ describe('agents, accounts and keys of a tenant', () => {
     expect([kept.status, kept.json.changes[0].result]).toEqual([200, 'unchanged']);
   });
 
+  test('an account says how long its platform wants nothing, at both doors, until an operator ends that', async () => {
+    const tenant = newName('paused');
+    const token = newToken();
+    await put(`/admin/v1/tenants/${tenant}`, { agents: [ECHO], keys: [{ name: 'o', secret: token, preset: 'owner' }] });
+    const account = await put(`/admin/v1/accounts/in?tenant=${tenant}`, HOOK);
+    expect(account.json.pausedUntil).toBeUndefined();
+    const pause = `insert into tk.account_pauses select id, tenant_id, now() + interval '1 day' from tk.accounts where name = 'in'
+      and tenant_id = (select id from tk.tenants where name = $1)`;
+    await asOwner(pause, [tenant]);
+    const read = async () => [
+      (await cluster.admin(`/admin/v1/accounts/in?tenant=${tenant}`)).json.pausedUntil,
+      (await cluster.api('/v1/accounts/in', { key: token })).json.pausedUntil,
+    ];
+    const instant = expect.stringMatching(/Z$/);
+    expect(await read()).toEqual([instant, instant]);
+    const lift = () => cluster.admin(`/admin/v1/accounts/in/unpause?tenant=${tenant}`, { method: 'POST' });
+    expect(await lift()).toMatchObject({ status: 200, json: { name: 'in' } });
+    expect(await read()).toEqual([undefined, undefined]);
+    expect((await lift()).status).toBe(200);
+    const told =
+      "select action from tk.audit where subject = 'account:in' and action = 'account.unpaused' and tenant_id = (select id from tk.tenants where name = $1)";
+    expect(await asOwner(told, [tenant])).toHaveLength(1);
+  });
+
   test('need a tenant that is there', async () => {
     const missing = await cluster.admin('/admin/v1/agents');
     expect([missing.status, missing.json.code]).toEqual([400, 'missing_field']);

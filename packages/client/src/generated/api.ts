@@ -3381,6 +3381,8 @@ export interface operations {
                             };
                             readonly secretNames: readonly string[];
                             /** Format: date-time */
+                            readonly pausedUntil?: string;
+                            /** Format: date-time */
                             readonly createdAt: string;
                             /** Format: date-time */
                             readonly updatedAt: string;
@@ -3433,6 +3435,8 @@ export interface operations {
                         };
                         readonly secretNames: readonly string[];
                         /** Format: date-time */
+                        readonly pausedUntil?: string;
+                        /** Format: date-time */
                         readonly createdAt: string;
                         /** Format: date-time */
                         readonly updatedAt: string;
@@ -3470,6 +3474,8 @@ export interface operations {
                             readonly [key: string]: unknown;
                         };
                         readonly secretNames: readonly string[];
+                        /** Format: date-time */
+                        readonly pausedUntil?: string;
                         /** Format: date-time */
                         readonly createdAt: string;
                         /** Format: date-time */
@@ -3522,6 +3528,8 @@ export interface operations {
                             readonly [key: string]: unknown;
                         };
                         readonly secretNames: readonly string[];
+                        /** Format: date-time */
+                        readonly pausedUntil?: string;
                         /** Format: date-time */
                         readonly createdAt: string;
                         /** Format: date-time */
@@ -3596,6 +3604,8 @@ export interface operations {
                             readonly [key: string]: unknown;
                         };
                         readonly secretNames: readonly string[];
+                        /** Format: date-time */
+                        readonly pausedUntil?: string;
                         /** Format: date-time */
                         readonly createdAt: string;
                         /** Format: date-time */

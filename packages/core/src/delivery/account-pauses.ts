@@ -13,15 +13,21 @@ export interface AccountPausesOptions {
 /** Between two reads of what other workers were asked. */
 const READ_MS = 1_000;
 
+/** Moments of the monotonic clock. */
+interface Known {
+  readonly untilMs: number;
+  /** When its row was there for sure; null: the pause is known here alone. */
+  readonly storedMs: number | null;
+}
+
 /**
  * Accounts whose platform asked for a wait (design §7: a 429 pauses exactly the scope it names). The rows tell, on every
  * worker and after every restart; what is known here of them is read every second, and keeps replies from being taken in hand
- * that could not leave.
+ * that could not leave. A row that is gone was lifted by an operator.
  */
 export class AccountPauses {
   readonly #options: AccountPausesOptions;
-  /** Moments of the monotonic clock. */
-  #untilMs = new Map<AccountId, number>();
+  #known = new Map<AccountId, Known>();
   #isRead = false;
   #isTold = false;
 
@@ -49,11 +55,15 @@ export class AccountPauses {
     try {
       const paused = await store.pausedAccounts();
       [this.#isRead, this.#isTold] = [true, false];
-      // what was asked of this worker may not be in the rows, and stays as it was asked
-      const untilMs = new Map([...this.#untilMs].filter(([accountId]) => this.has(accountId)));
-      for (const { accountId, leftMs } of paused)
-        untilMs.set(accountId, Math.max(untilMs.get(accountId) ?? 0, nowMs + leftMs));
-      this.#untilMs = untilMs;
+      const known = new Map<AccountId, Known>();
+      // what was asked of this worker may not be in the rows, or not in those that were read, and stays as it was asked
+      for (const [accountId, own] of this.#known)
+        if (this.has(accountId) && (own.storedMs === null || own.storedMs >= nowMs)) known.set(accountId, own);
+      for (const { accountId, leftMs } of paused) {
+        const { untilMs = 0 } = this.#known.get(accountId) ?? {};
+        known.set(accountId, { untilMs: Math.max(untilMs, nowMs + leftMs), storedMs: nowMs });
+      }
+      this.#known = known;
     } catch (error) {
       if (!this.#isTold) log.failed(error, {}, 'the pauses of accounts could not be read');
       this.#isTold = true;
@@ -65,12 +75,14 @@ export class AccountPauses {
     const { store, clock, log } = this.#options;
     const waitMs = Math.min(askedMs, DELIVERY_AGE_MS_MAX);
     const untilMs = clock.monotonicMs() + waitMs;
-    const knownMs = this.#untilMs.get(accountId) ?? 0;
+    const knownMs = this.#known.get(accountId)?.untilMs ?? 0;
     // many replies that were under way are refused alike
     if (waitMs <= 0 || untilMs < knownMs + READ_MS) return;
-    this.#untilMs.set(accountId, untilMs);
+    this.#known.set(accountId, { untilMs, storedMs: null });
     try {
       await store.pauseAccount(lane.tenantId, accountId, waitMs);
+      if (this.#known.get(accountId)?.untilMs === untilMs)
+        this.#known.set(accountId, { untilMs, storedMs: clock.monotonicMs() });
       log.warn({ tenantId: lane.tenantId, code: 'rate_limited' }, 'a platform asked for a wait: its account is paused');
     } catch (error) {
       log.failed(error, { tenantId: lane.tenantId }, 'the pause of an account is known to this worker alone');
@@ -83,7 +95,7 @@ export class AccountPauses {
 
   /** Those that are paused now. */
   accounts(): AccountId[] {
-    return [...this.#untilMs.keys()].filter((accountId) => this.has(accountId));
+    return [...this.#known.keys()].filter((accountId) => this.has(accountId));
   }
 
   /** Until the first of them is over; null: none is. */
@@ -98,6 +110,6 @@ export class AccountPauses {
   }
 
   #leftMsOf(accountId: AccountId): number {
-    return (this.#untilMs.get(accountId) ?? 0) - this.#options.clock.monotonicMs();
+    return (this.#known.get(accountId)?.untilMs ?? 0) - this.#options.clock.monotonicMs();
   }
 }

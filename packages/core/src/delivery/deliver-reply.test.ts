@@ -23,6 +23,8 @@ class Scene {
   readonly pauses: PausedAccount[] = [];
   /** By anybody, as the rows tell. */
   paused: PausedAccount[] = [];
+  /** What this worker was asked, as the rows have it. */
+  readonly storedPauses = new Map<AccountId, number>();
   /** How long the rows take to be read, milliseconds. */
   pausesReadMs = 0;
   partitions: readonly number[] = [0];
@@ -71,10 +73,14 @@ class Scene {
         ownSends: async () => this.ownSends,
         pauseAccount: async (_tenant, accountId, waitMs) => {
           this.pauses.push({ accountId, leftMs: waitMs });
+          this.storedPauses.set(accountId, this.clock.monotonicMs() + waitMs);
         },
         pausedAccounts: async () => {
           await this.clock.sleep(this.pausesReadMs);
-          return this.paused;
+          const own = [...this.storedPauses].map(([accountId, untilMs]) => ({
+            ...{ accountId, leftMs: untilMs - this.clock.monotonicMs() },
+          }));
+          return [...this.paused, ...own.filter(({ leftMs }) => leftMs > 0)];
         },
       },
     });

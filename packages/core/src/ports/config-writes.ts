@@ -82,6 +82,8 @@ export interface AccountRow extends Stamps {
   readonly channel: string;
   readonly options: StoredAccount['options'];
   readonly secretNames: readonly string[];
+  /** Its platform asked for a wait until then; null: nothing keeps replies from leaving. */
+  readonly pausedUntil: Date | null;
 }
 
 export interface KeyRow {
@@ -135,6 +137,8 @@ export interface TenantWrites {
    */
   deleteAgent(tenantId: TenantId, reference: string, options: WriteOptions): Promise<ConfigChange | null>;
   deleteAccount(tenantId: TenantId, reference: string, options: WriteOptions): Promise<ConfigChange | null>;
+  /** Ends the wait that its platform asked for, for operators. Null: not there. */
+  unpauseAccount(tenantId: TenantId, reference: string, options: WriteOptions): Promise<AccountRow | null>;
 }
 
 /** A key as its tenant asks for it: the token is always made here. */

@@ -336,6 +336,8 @@ export const AccountSchema = z.strictObject({
   channel: z.string(),
   options: z.record(z.string(), z.unknown()),
   secretNames: z.array(z.string()),
+  /** Its platform asked for a wait (429): nothing leaves through it until then. */
+  pausedUntil: InstantSchema.optional(),
   ...stamps,
 });
 export type Account = z.infer<typeof AccountSchema>;

@@ -1,8 +1,9 @@
-import { NoQuerySchema } from '../http/fields.ts';
+import { AccountSchema } from '../http/configuration.ts';
+import { NoQuerySchema, ReferenceSchema } from '../http/fields.ts';
 import { MessageAnswerSchema } from '../http/messages.ts';
 import type { Operation } from './operation.ts';
 
-/** What operators do to events that ended without a turn. */
+/** What operators do to events that ended without a turn, and to accounts that their platforms paused. */
 export const REPLAYS: readonly Operation[] = [
   {
     method: 'post',
@@ -13,5 +14,15 @@ export const REPLAYS: readonly Operation[] = [
     query: NoQuerySchema,
     answers: { 202: MessageAnswerSchema },
     errors: ['cannot_change', 'not_found', 'gone', 'lane_full', 'tenant_queue_full', 'overloaded', 'draining'],
+  },
+  {
+    method: 'post',
+    path: '/admin/v1/accounts/{account}/unpause',
+    id: 'adminUnpauseAccount',
+    summary: 'End the wait that the platform of an account asked for',
+    door: 'operator',
+    query: NoQuerySchema.extend({ tenant: ReferenceSchema }),
+    answers: { 200: AccountSchema },
+    errors: ['account_not_found'],
   },
 ];

@@ -38,8 +38,14 @@ export function selectAccounts(build: QueryBuilder, tenantId: TenantId) {
     .innerJoin('tk.agents as g', (join) =>
       join.onRef('g.tenant_id', '=', 'a.tenant_id').onRef('g.id', '=', 'a.agent_id'),
     )
+    .leftJoin('tk.account_pauses as p', (join) =>
+      join
+        .onRef('p.tenant_id', '=', 'a.tenant_id')
+        .onRef('p.account_id', '=', 'a.id')
+        .on('p.until', '>', sql<Date>`clock_timestamp()`),
+    )
     .select(['a.id', 'a.name', 'a.version', 'a.channel', 'a.agent_id', 'g.name as agent_name'])
-    .select(['a.created_at', 'a.updated_at', 'v.config', 'v.secrets'])
+    .select(['a.created_at', 'a.updated_at', 'v.config', 'v.secrets', 'p.until as paused_until'])
     .where('a.tenant_id', '=', tenantId)
     .where('a.deleted_at', 'is', null);
 }
@@ -56,6 +62,7 @@ export function accountOf(row: Row, seal: TenantSeal): AccountRow {
     channel: row.channel,
     options: row.config.options,
     secretNames: Object.keys(seal.open(row, row.secrets)),
+    pausedUntil: row.paused_until,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
@@ -108,6 +115,24 @@ export async function deleteAccount(context: ChangeContext, reference: string): 
   const deleted = { deleted_at: sql<Date>`now()`, updated_at: sql<Date>`now()` };
   await run(build.updateTable('tk.accounts').set(deleted).where('tenant_id', '=', tenantId).where('id', '=', row.id));
   return audited(context, changeOf('deleted', row, []));
+}
+
+/** Lets go what a platform asked to wait with. Null: no such account. */
+export async function unpauseAccount(context: ChangeContext, reference: string): Promise<AccountRow | null> {
+  const { run, build, ids, tenantId, seal, actor } = context;
+  const named = parseReference(reference, 'acc');
+  if (named === null) return null;
+  const query = selectAccounts(build, tenantId).where(`a.${named.by}`, '=', named.value);
+  const [known] = await run(query.forUpdate('a'));
+  if (!known) return null;
+  const lift = build.selectNoFrom(sql<boolean>`tk.unpause_account(${tenantId}::uuid, ${known.id}::uuid)`.as('lifted'));
+  const [answer] = await run(lift);
+  if (answer?.lifted === true) {
+    const subject = `account:${known.name}`;
+    const entry = { tenant_id: tenantId, id: ids.next(), actor, action: 'account.unpaused', subject, detail: '{}' };
+    await run(build.insertInto('tk.audit').values(entry));
+  }
+  return accountOf({ ...known, paused_until: null }, seal);
 }
 
 /** As people see it: the agent by its public id. */

@@ -21,7 +21,7 @@ import type { Database } from '../database.ts';
 import { pageOf } from '../read/page.ts';
 import { asTenant, type QueryBuilder, queryBuilder } from '../read/queries.ts';
 import type { Sealing, TenantSeal } from '../seal/sealing.ts';
-import { accountOf, deleteAccount, putAccount, selectAccounts } from './accounts.ts';
+import { accountOf, deleteAccount, putAccount, selectAccounts, unpauseAccount } from './accounts.ts';
 import { agentOf, deleteAgent, putAgent, selectAgents } from './agents.ts';
 import type { ChangeContext } from './change.ts';
 import { selectTenants } from './tenants.ts';
@@ -94,6 +94,10 @@ export class TenantConfigStore implements TenantWrites {
 
   deleteAccount(tenantId: TenantId, reference: string, options: WriteOptions): Promise<ConfigChange | null> {
     return this.#change(tenantId, options, (context) => deleteAccount(context, reference));
+  }
+
+  unpauseAccount(tenantId: TenantId, reference: string, options: WriteOptions): Promise<AccountRow | null> {
+    return this.#change(tenantId, options, (context) => unpauseAccount(context, reference));
   }
 
   async #change<T>(

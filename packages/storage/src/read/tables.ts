@@ -292,6 +292,8 @@ const slots = { slot: int2, partition_id: int2 };
 
 const leases = { name: text, holder: uuid, taken_at: orDefault(time), beat_at: orDefault(time) };
 
+const accountPauses = { account_id: uuid, tenant_id: uuid, until: time };
+
 /** Columns by table, for the test against the live database. */
 export const TABLES = {
   'tk.tenants': tenants,
@@ -302,6 +304,7 @@ export const TABLES = {
   'tk.agent_versions': agentVersions,
   'tk.accounts': accounts,
   'tk.account_versions': accountVersions,
+  'tk.account_pauses': accountPauses,
   'tk.lanes': lanes,
   'tk.sessions': sessions,
   'tk.events': events,

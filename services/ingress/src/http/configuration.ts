@@ -123,7 +123,7 @@ function shownUrl(url: string): string {
 }
 
 export function accountAnswer(row: AccountRow): Account {
-  const { accountId, agentId, agentName, name, version, channel, options, secretNames } = row;
+  const { accountId, agentId, agentName, name, version, channel, options, secretNames, pausedUntil } = row;
   return {
     id: formatId('acc', accountId),
     name,
@@ -133,6 +133,7 @@ export function accountAnswer(row: AccountRow): Account {
     channel,
     options: { ...options },
     secretNames: [...secretNames],
+    ...(pausedUntil === null ? {} : { pausedUntil: pausedUntil.toISOString() }),
     ...stampsOf(row),
   };
 }

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { AccountSchemaWithName, registerAccounts } from '../accounts.ts';
 import { accountAnswer, accountDraft, changeAnswer, keptSecrets } from '../configuration.ts';
-import { withName } from '../pages.ts';
+import { found, withName } from '../pages.ts';
 import { parseBody } from '../requests.ts';
 import { ifVersions, tag } from '../versions.ts';
 import { type AdminParts, operatorDoor } from './admin-parts.ts';
 
-/** `/admin/v1/accounts?tenant=`: as a tenant's own, and PUT, which makes the account or brings it to the body. */
+/** `/admin/v1/accounts?tenant=`: as a tenant's own; PUT makes the account or brings it to the body; `unpause` ends a platform's wait. */
 export function registerAdminAccounts(app: FastifyInstance, parts: AdminParts): void {
   const door = operatorDoor(parts);
   const { configs } = door;
@@ -19,5 +19,10 @@ export function registerAdminAccounts(app: FastifyInstance, parts: AdminParts): 
     reply.code(change.result === 'created' ? 201 : 200);
     tag(reply, row);
     return { ...accountAnswer(row), changes: [changeAnswer(change)] };
+  });
+  app.post<{ Params: { account: string } }>('/admin/v1/accounts/:account/unpause', async (request) => {
+    const { tenantId, actor } = await door.asked(request);
+    const row = await configs.unpauseAccount(tenantId, request.params.account, { actor });
+    return accountAnswer(found(row, 'account_not_found', 'account'));
   });
 }
