@@ -89,7 +89,7 @@ export { parseKey } from './keys/parse.ts';
 export { roomFromInbound } from './keys/rooms.ts';
 export { isSharedLane, standardKey } from './keys/standard.ts';
 export { webChatKey, webChatPlatform } from './keys/web-chat.ts';
-export { webChatSource } from './keys/web-chat-source.ts';
+export { OWN_ROOM, webChatSource } from './keys/web-chat-source.ts';
 export { canonicalWhatsapp, normalizeWhatsapp, whatsappJid } from './keys/whatsapp.ts';
 export { evictAboveCap, evictUnderPressure, memoryBudgetMb } from './memory/warm-state.ts';
 export { decodeCursor, encodeCursor } from './paging/cursor.ts';

@@ -1,7 +1,7 @@
 /** Frames of `GET /v1/ws` (surface §4): one JSON text each. What the server streams has the envelope of `stream.ts`. */
 import { z } from 'zod';
 import { RoomSchema } from './http/client-tokens.ts';
-import { nameText, ReferenceSchema, SessionKeySchema } from './http/fields.ts';
+import { idText, nameText, ReferenceSchema, SessionKeySchema } from './http/fields.ts';
 import { AnswerTextSchema } from './http/inputs.ts';
 import { MessageTextSchema } from './http/messages.ts';
 import { EventIdSchema, STREAM_FILTERS } from './stream.ts';
@@ -64,7 +64,7 @@ export const ClientFrameSchema = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('message'),
     room: RoomSchema,
-    clientId: nameText(128).min(1),
+    clientId: idText(128).min(1),
     text: MessageTextSchema,
     uploads: z.array(UploadSchema).max(UPLOADS_MAX).optional(),
     resend: z.boolean().optional(),

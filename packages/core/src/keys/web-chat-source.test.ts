@@ -42,4 +42,36 @@ describe('a room of the web chat', () => {
   it.each(['standard', 'openclaw', 'echo'] as const)('is never another visitor’s (%s)', (name) => {
     expect(keyOf({ name })).not.toBe(keyOf({ name }, { room: 'u_bob', sub: 'bob' }));
   });
+
+  it('keeps the key of a visitor whose name the policy does not change (openclaw)', () => {
+    expect(keyOf({ name: 'openclaw' })).toBe('agent:main:webchat:direct:ann');
+  });
+
+  it('is not another visitor’s whose name differs in case, blanks or look alone', () => {
+    const subs = [
+      'bob',
+      'Bob',
+      '^bob',
+      '~42~ob',
+      ' bob',
+      'bob ',
+      '~20~bob',
+      'k',
+      'K',
+      '\u212a',
+      'σ',
+      'ς',
+      'Σ',
+      '~room~bob',
+    ];
+    for (const name of ['standard', 'openclaw', 'echo'] as const) {
+      const keys = [...subs.map((sub) => `u_${sub}`), 'bob', 'Bob', 'u_'].map((room) => keyOf({ name }, { room }));
+      expect(new Set(keys).size, name).toBe(keys.length);
+    }
+  });
+
+  it.each(['standard', 'openclaw', 'echo'] as const)('is one conversation for all who name it (%s)', (name) => {
+    expect(keyOf({ name }, { room: 'lobby', sub: 'ann' })).toBe(keyOf({ name }, { room: 'lobby', sub: 'bob' }));
+    expect(keyOf({ name }, { room: 'lobby' })).not.toBe(keyOf({ name }, { room: 'garden' }));
+  });
 });

@@ -1,14 +1,14 @@
 /** `POST /v1/client-tokens`, `POST /v1/stream-tickets`, and the claims of tokens that owners sign themselves. */
 import { z } from 'zod';
-import { InstantSchema, nameText, ReferenceSchema } from './fields.ts';
+import { InstantSchema, idText, nameText, ReferenceSchema } from './fields.ts';
 
 /** Longest life of a client token, seconds. */
 export const CLIENT_TOKEN_SECONDS_MAX = 3600;
 const ROOMS_MAX = 50;
 
 /** Whoever the page says that it is. */
-const SubSchema = nameText(128).min(1);
-export const RoomSchema = nameText(200).min(1);
+const SubSchema = idText(128).min(1);
+export const RoomSchema = idText(200).min(1);
 const VisitorNameSchema = nameText(128).min(1);
 /** `self`: the one room `u_<sub>`, which nobody else has. */
 const RoomsSchema = z.union([z.literal('self'), z.array(RoomSchema).min(1).max(ROOMS_MAX)]);

@@ -43,6 +43,14 @@ export function nameText(lengthMax: number): z.ZodString {
     .refine((text) => !CONTROL.test(text) && text.isWellFormed(), { error: 'no control characters' });
 }
 
+/** What the reader of bodies writes for a character that no store can keep: two different keys could become one by it. */
+const REPLACED = '\ufffd';
+
+/** A `nameText` by which something is known again: nothing replaced in it, so that two ids never become one. */
+export function idText(lengthMax: number): z.ZodString {
+  return nameText(lengthMax).refine((text) => !text.includes(REPLACED), { error: 'no U+FFFD, NUL or lone surrogates' });
+}
+
 /** Bytes of a text in UTF-8; stops counting above `bytesMax`, so that a huge text costs nothing. */
 export function utf8Fits(text: string, bytesMax: number): boolean {
   if (text.length > bytesMax) return false;
@@ -50,18 +58,15 @@ export function utf8Fits(text: string, bytesMax: number): boolean {
   return new TextEncoder().encode(text).length <= bytesMax;
 }
 
-/** What the reader of bodies writes for a character that no store can keep: two different keys could become one by it. */
-export const REPLACED = '\ufffd';
-
 const SESSION_KEY_BYTES_MAX = 512;
 /** Made once: building a schema costs more than all the rest of a request's checks. */
-const KeyTextSchema = nameText(SESSION_KEY_BYTES_MAX);
+const KeyTextSchema = idText(SESSION_KEY_BYTES_MAX);
 const KEY_RULE = 'a session key has 1 to 512 bytes and no control characters';
 
 /** A key given by hand: 1–512 bytes, no control characters, nothing replaced. */
 export const SessionKeySchema = z.string().check((context) => {
   const key = context.value;
-  const isName = KeyTextSchema.safeParse(key).success && !key.includes(REPLACED);
+  const isName = KeyTextSchema.safeParse(key).success;
   if (key === '' || !utf8Fits(key, SESSION_KEY_BYTES_MAX) || !isName) {
     context.issues.push({ code: 'custom', input: key, params: { code: 'malformed_key' }, message: KEY_RULE });
   }

@@ -2,34 +2,33 @@
 import { z } from 'zod';
 import { StreamFilterSchema } from '../stream.ts';
 import { AttachmentsSchema } from './attachments.ts';
-import { nameText, REPLACED, ReferenceSchema, SessionKeySchema, utf8Fits } from './fields.ts';
+import { idText, nameText, ReferenceSchema, SessionKeySchema, utf8Fits } from './fields.ts';
 import { RunStatusSchema } from './runs.ts';
 
 export const BODY_BYTES_MAX = 1024 * 1024;
 const TEXT_BYTES_MAX = 256 * 1024;
 const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 
-const sourceText = nameText(256).nullable().exactOptional();
+const sourceId = idText(256).nullable().exactOptional();
+const sourceName = nameText(256).nullable().exactOptional();
 
 /** Where a message came from. Components are raw; escaping belongs to the key policy. */
 export const SourceSchema = z.strictObject({
-  platform: nameText(64).min(1),
+  platform: idText(64).min(1),
   chatType: z.enum(['dm', 'group', 'channel', 'thread', 'forum', 'inbox']),
-  chatId: sourceText,
-  threadId: sourceText,
-  userId: sourceText,
-  userIdAlt: sourceText,
-  userName: sourceText,
-  chatName: sourceText,
-  prospectiveThreadId: sourceText,
-  scopeId: sourceText,
+  chatId: sourceId,
+  threadId: sourceId,
+  userId: sourceId,
+  userIdAlt: sourceId,
+  userName: sourceName,
+  chatName: sourceName,
+  prospectiveThreadId: sourceId,
+  scopeId: sourceId,
   /** Another bot wrote the message, or something else that is no person: its loops have a budget. */
   isBot: z.boolean().exactOptional(),
 });
 
-export const IdempotencyKeySchema = nameText(IDEMPOTENCY_KEY_LENGTH_MAX)
-  .min(1)
-  .refine((key) => !key.includes(REPLACED));
+export const IdempotencyKeySchema = idText(IDEMPOTENCY_KEY_LENGTH_MAX).min(1);
 
 /** At most 256 KiB. */
 export const MessageTextSchema = z.string().check((context) => {

@@ -1,7 +1,7 @@
 /** Conversations and their history. */
 import { z } from 'zod';
 import { AttachmentsSchema } from './attachments.ts';
-import { CursorParam, InstantSchema, limitParam, listOf, nameText, ReferenceSchema } from './fields.ts';
+import { CursorParam, InstantSchema, idText, limitParam, listOf, nameText, ReferenceSchema } from './fields.ts';
 import { IdempotencyKeySchema, MessageTextSchema } from './messages.ts';
 
 export const HISTORY_LIMIT_DEFAULT = 100;
@@ -103,7 +103,7 @@ const LABEL_LENGTH_MAX = 64;
 
 /** `PATCH /v1/sessions/{session}`. A label is trimmed, unique among the conversations of its agent; null clears it. */
 export const SessionPatchSchema = z.strictObject({
-  label: nameText(LABEL_LENGTH_MAX).trim().min(1).nullable(),
+  label: idText(LABEL_LENGTH_MAX).trim().min(1).nullable(),
 });
 
 /** `POST /v1/sessions/{session}/outbound`: a message without a turn. */

@@ -9,6 +9,7 @@ import {
   type Clock,
   formatId,
   NAME_PATTERN,
+  OWN_ROOM,
   parseId,
   type TenantConfig,
   type TenantConfigs,
@@ -178,7 +179,7 @@ export class ClientTokens {
 
 /** `self` is the room that only this visitor has. */
 export function roomNames(rooms: 'self' | readonly string[] = 'self', sub: string): readonly string[] {
-  return rooms === 'self' ? [`u_${sub}`] : [...new Set(rooms)];
+  return rooms === 'self' ? [`${OWN_ROOM}${sub}`] : [...new Set(rooms)];
 }
 
 function idOf<Id extends string>(value: unknown, prefix: 'ten' | 'agt' | 'acc'): Id | null {
