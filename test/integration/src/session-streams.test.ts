@@ -102,6 +102,19 @@ describe.each([
     }
   });
 
+  test('that comes back with a wrong key is refused, and with the right one it goes on where it was cut', async () => {
+    const { key, whole } = await threeTurns();
+    const first = durable(await read(key, { after: 0 }, (events) => durable(events).length === 4));
+    const after = first.at(-1)?.id ?? '';
+    const path = `/v1/sessions/~${Buffer.from(key).toString('base64url')}/events`;
+    const wrong = `${cluster.apiKey.slice(0, -4)}AAAA`;
+    for (const node of cluster.ingress) {
+      const headers = { authorization: `Bearer ${wrong}`, 'last-event-id': after };
+      expect((await fetch(node.url + path, { headers })).status).toBe(401);
+    }
+    expect([...first, ...durable(await read(key, { after }, isReplayed))]).toEqual(whole);
+  });
+
   test('live, cut in mid-delta and resumed, ends with the same events as a replay', async () => {
     const key = randomUUID();
     await cluster.api(`/v1/runs/${(await send(key, 'zero')).json.runId}?wait=30`);

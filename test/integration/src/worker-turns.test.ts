@@ -1,11 +1,16 @@
 /** Messages through ingress, Postgres, Redis, NATS and two workers: what becomes of turns and of what they owe. */
 import { randomBytes } from 'node:crypto';
 import { type Cluster, type FakePlatform, startCluster, startFakePlatform, until } from '@turnkeeper/test-harness';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 let cluster: Cluster;
 let platform: FakePlatform;
 let key: string;
+/** Of a conversation whose first turn takes three times as long as a process's lease. */
+let longRuns: string[];
+const LONG = 'longer-than-a-lease';
+const LONG_TEXT = Array.from({ length: 19 }, (_, n) => n).join(' ');
 
 beforeAll(async () => {
   platform = await startFakePlatform();
@@ -17,6 +22,7 @@ beforeAll(async () => {
       { name: 'slow', runtime: 'echo', echo: { delayMs: 60_000 } },
       { name: 'flaky', runtime: 'echo', echo: { fail: 1 } },
       { name: 'broken', runtime: 'echo', echo: { fail: 100 } },
+      { name: 'words', runtime: 'echo', echo: { wordMs: 500 } },
       { name: 'chatty', runtime: 'echo', loops: { botTurnsMax: 2, hopsMax: 3 } },
     ],
     accounts: [
@@ -35,6 +41,8 @@ beforeAll(async () => {
       { name: 'mute', agent: 'main', channel: 'webhook', options: hook(undefined), secrets },
     ],
   });
+  // begun here, so that it costs no time of its own: see the last test
+  longRuns = [await send({ sessionKey: LONG, text: LONG_TEXT, agentId: 'words' })];
 });
 afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]();
@@ -208,6 +216,37 @@ describe('a conversation', () => {
   });
 });
 
+test('messages that nobody can read end alone: those before and behind them are answered in order', async () => {
+  const sessionKey = newKey();
+  const session = `/v1/sessions/${sessionKey}`;
+  expect(await runOf(await send({ sessionKey, text: 'zero', accountId: 'hook' }), 30)).toMatchObject({ status: 'ok' });
+  expect((await cluster.api(`${session}/pause`, { method: 'POST', key })).status).toBe(200);
+  const texts = Array.from({ length: 30 }, (_, n) => `message ${n}`);
+  const runs: string[] = [];
+  for (const text of texts) runs.push(await send({ sessionKey, text, accountId: 'hook' }));
+  const [malformed, missing] = [runs[7] ?? '', runs[19] ?? ''];
+  const owner = new pg.Client({ connectionString: cluster.postgresUrl });
+  await owner.connect();
+  try {
+    const plant = (text: string, body: unknown) =>
+      owner.query("update tk.events set body = $2 where body ->> 'text' = $1 and state = 0", [
+        text,
+        JSON.stringify(body),
+      ]);
+    for (const { rowCount } of [await plant('message 7', 'no object'), await plant('message 19', {})])
+      expect(rowCount).toBe(1);
+  } finally {
+    await owner.end();
+  }
+  expect((await cluster.api(`${session}/unpause`, { method: 'POST', key })).status).toBe(200);
+  const readable = texts.filter((text) => text !== 'message 7' && text !== 'message 19');
+  const sent = () => platform.sends.filter(({ body }) => body.sessionKey === sessionKey).map(({ body }) => body.text);
+  await until('all others are answered', () => sent().length >= readable.length + 1, 60_000);
+  expect(sent()).toEqual(['zero', ...readable]);
+  for (const runId of [malformed, missing])
+    expect(await runOf(runId, 30)).toMatchObject({ status: 'error', error: { code: 'internal' } });
+}, 120_000);
+
 describe('a loop without a person', () => {
   const settled = async (body: object) => {
     const { status, error } = await runOf(await send({ agentId: 'chatty', ...body }), 30);
@@ -254,4 +293,15 @@ describe('a running turn', () => {
     expect(await runOf(runId)).toMatchObject({ status: 'cancelled' });
     await until('the next one runs', async () => (await runOf(next)).status === 'running');
   });
+});
+
+test('a turn longer than three leases is no fault: the next ones wait for it, and run', async () => {
+  const short = async (text: string) => longRuns.push(await send({ sessionKey: LONG, text, agentId: 'words' }));
+  for (const text of ['second', 'third', 'fourth']) await short(text);
+  const ended = await Promise.all(longRuns.map((runId) => runOf(runId, 30)));
+  const texts = [LONG_TEXT, 'second', 'third', 'fourth'];
+  expect(ended).toMatchObject(texts.map((text) => ({ status: 'ok', attempts: 1, reply: { text } })));
+  const times = ended.flatMap(({ startedAt, finishedAt }) => [startedAt, finishedAt]);
+  expect(times).toEqual([...times].sort());
+  expect(Date.parse(ended[0].finishedAt) - Date.parse(ended[0].startedAt)).toBeGreaterThan(8_000);
 });
