@@ -76,6 +76,10 @@ const TEXT = [
   '± 10 %, `drain` when its node goes (a few streams at a time, all within 30 s), `revoked` with its key, `slow_consumer` when its reader takes nothing for 30 s',
   '(deltas are left out first; durable events are read from the rows as the reader takes them). When NATS is away durable events still come, at most a second late.',
   '',
+  'A node reads the rows behind all its streams in one read at a time, of at most 8 MiB of text for all readers together and one',
+  'transaction of each kind of row (what came in, what ended beside turns, what was said) beyond that; whom it has no room for is',
+  'read for next.',
+  '',
   '## Events',
   '',
 ];

@@ -60,8 +60,11 @@ export interface TenantPage {
 export interface StreamReads {
   /** @throws StoreError */
   heads(lanes: readonly LaneRef[]): Promise<(LaneHead | null)[]>;
-  /** @throws StoreError */
-  changes(items: readonly { readonly lane: LaneRef; readonly after: number }[]): Promise<(LanePage | null)[]>;
+  /**
+   * A page of each lane; null: no such lane; `later`: the read was full before this one's turn came, ask for it again. The first
+   * one is never later. @throws StoreError
+   */
+  changes(items: readonly { readonly lane: LaneRef; readonly after: number }[]): Promise<(LanePage | 'later' | null)[]>;
   /** The first of them, oldest first. @throws StoreError */
   pending(lane: LaneRef): Promise<PendingEvent[]>;
   /**

@@ -45,11 +45,13 @@ const ROWS_MAX = 100;
 const ROWS_MIN = 10;
 const ROWS_PER_READ = 1_000;
 /**
- * Bytes of bodies likewise, of each kind of row: a lane's share of what a read may bring. The first transaction of a lane always
- * comes whole, so that every page gets further.
+ * Bytes of bodies likewise: a lane's share of what a read may bring, of each kind of row. What all lanes bring together is
+ * `BYTES_PER_READ` and one transaction of each kind at most: the first transaction of a lane comes whole even where it is larger
+ * than its share, so that a page gets further, while there is room for it in the read; else the lane is read again.
  */
 const BYTES_MAX = 1024 * 1024;
 const BYTES_PER_READ = 8 * 1024 * 1024;
+const KINDS_WITH_BODIES = 3;
 const PENDING_MAX = 200;
 const CHANGES_MAX = 1_000;
 
@@ -68,6 +70,8 @@ interface Wanted {
 interface Found {
   readonly upTo: number;
   readonly events: readonly DurableEvent[];
+  /** There was no room for all of them. */
+  readonly isCut: boolean;
 }
 
 /**
@@ -95,9 +99,11 @@ export class StreamStore implements StreamReads {
     });
   }
 
-  async changes(items: readonly { readonly lane: LaneRef; readonly after: number }[]): Promise<(LanePage | null)[]> {
+  async changes(
+    items: readonly { readonly lane: LaneRef; readonly after: number }[],
+  ): Promise<(LanePage | 'later' | null)[]> {
     const rowsMax = Math.max(ROWS_MIN, Math.min(ROWS_MAX, Math.floor(ROWS_PER_READ / items.length)));
-    const bytesMax = Math.min(this.#bytesMax, Math.ceil(BYTES_PER_READ / items.length));
+    const bytesMax = Math.min(this.#bytesMax, Math.ceil(BYTES_PER_READ / KINDS_WITH_BODIES / items.length));
     const heads = await this.#headRows(items.map(({ lane }) => lane));
     const turns = byItem(await this.#rows<TurnRow>(TURNS, items, [items.map(({ after }) => after), rowsMax]));
     const wanted = items.map(({ lane, after }, i): Wanted | null => {
@@ -191,7 +197,8 @@ export class StreamStore implements StreamReads {
           aside: wholeOf(rows.aside),
           messages: wholeOf(rows.messages),
         };
-        return [item, { upTo: Math.min(...ends), events: eventsOf(item, whole) }];
+        const isCut = [...rows.taken, ...rows.aside, ...rows.messages].some(({ cut }) => cut);
+        return [item, { upTo: Math.min(...ends), events: eventsOf(item, whole), isCut }];
       }),
     );
   }
@@ -273,8 +280,9 @@ function beforeCut<Row>(rows: readonly Cut<Row>[], seqOf: (row: Row) => number):
   return rows.flatMap((row) => (row.cut ? [seqOf(row) - 1] : []));
 }
 
-function pageOf({ after, head }: Wanted, found: Found | undefined): LanePage {
+function pageOf({ after, head }: Wanted, found: Found | undefined): LanePage | 'later' {
   const upTo = found?.upTo ?? after;
   const events = (found?.events ?? []).filter(({ seq }) => seq > after && seq <= upTo);
+  if (found?.isCut === true && upTo <= after) return 'later';
   return { events: inStreamOrder(events), upTo, head: Number(head.seq) };
 }

@@ -30,3 +30,23 @@ test.each([0, 1, 2, 3, 4, 5])('a reader that asks again %d steps after its answe
   expect(read).toEqual([1, 2, 3]);
   await done;
 });
+
+test('lanes that a read had no room for are read for again, beside who asks the same meanwhile', async () => {
+  const clock = new VirtualClock();
+  const page: LanePage = { events: [], upTo: 1, head: 1 };
+  const reads = {
+    heads: async () => [],
+    // room for one lane
+    changes: async (asked: readonly object[]) => asked.map((_, i) => (i === 0 ? page : ('later' as const))),
+  };
+  const changes = new LaneChanges({ reads, clock, logger: silentLogger });
+  const lanes = ['a', 'b', 'c'].map((id) => ({ ...lane, laneId: id as LaneId }));
+  const reading = lanes.map((one) => changes.read(one, 0));
+  await clock.advance(2);
+  reading.push(...lanes.map((one) => changes.read(one, 0)));
+  for (let tick = 0; tick < 10; tick++) {
+    await clock.advance(2);
+    await settled();
+  }
+  expect(await Promise.all(reading)).toEqual(reading.map(() => page));
+});

@@ -76,6 +76,14 @@ export class LaneChanges {
     }
   }
 
+  /** Behind what was asked since: each read has room for its first lane, so that every one comes to its turn. */
+  #askAgain({ lane, after, answer }: Asked): void {
+    const key = `${lane.laneId}/${after}`;
+    const since = this.#asked.get(key);
+    if (since === undefined) this.#asked.set(key, { lane, after, answer });
+    else since.answer.promise.then(answer.resolve, answer.reject);
+  }
+
   /**
    * One function to the end: between its last look and its end no other code may run, or a reader that asks then, as the
    * one just answered does, would wait for a reading that nobody starts.
@@ -89,7 +97,11 @@ export class LaneChanges {
       const items = batch.map(([, asked]) => asked);
       try {
         const pages = await this.#options.reads.changes(items);
-        for (const [i, { answer }] of items.entries()) answer.resolve(pages[i] ?? null);
+        for (const [i, asked] of items.entries()) {
+          const page = pages[i] ?? null;
+          if (page === 'later') this.#askAgain(asked);
+          else asked.answer.resolve(page);
+        }
       } catch (error) {
         for (const { answer } of items) answer.reject(error);
       }
