@@ -283,7 +283,7 @@ export type {
 } from './ports/transcripts.ts';
 export type { UsageCounting, UsageFilter, UsageReads, UsageRecord } from './ports/usage.ts';
 export { DatabaseHealth } from './recovery/database-health.ts';
-export { handOverReason, isWedged } from './recovery/drain.ts';
+export { drainStep, handOverReason } from './recovery/drain.ts';
 export { decideInterrupted } from './recovery/interrupted.ts';
 export { Leadership } from './recovery/leadership.ts';
 export { interruptLostTurns } from './recovery/lost-turns.ts';

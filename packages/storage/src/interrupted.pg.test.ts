@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type AccountId, type BootId, interruptLostTurns, type MessageId, type TenantId } from '@turnkeeper/core';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { claimOf, freshId, openStage, type Stage, type StageLane } from './testing/stage.ts';
+import { vectorsOf } from './testing/vectors.ts';
 
 let stage: Stage;
 let tenant: TenantId;
@@ -189,3 +190,27 @@ test.each(vectors.filter(({ op }) => op === 'stuck.run'))('rows count strikes as
   const counts = Object.fromEntries(rows.map(({ id, resumes }) => [keyOf.get(id), resumes]));
   expect({ counts, suspended, resumed }).toEqual(vector.expected);
 });
+
+interface Outcome {
+  readonly completed: boolean | null;
+  readonly interrupted: boolean;
+  readonly failed: boolean;
+  readonly partial: boolean;
+  readonly error: string | null;
+}
+
+// a turn that came to no end of its own is handed back, one that failed ends with its code
+test.each(vectorsOf<Outcome, { clear: boolean }>('recovery.json', 'resume.afterTurn'))(
+  'rows keep the mark of an interruption as the rules do: %s',
+  async (_, { input, expected }) => {
+    const { worker, turn } = await claimed();
+    await stage.rows("update tk.lanes set resume_pending = 'restart_timeout'");
+    const isCutOff = input.interrupted || input.partial || input.completed === false;
+    if (isCutOff) await stage.lanes.handBack(worker, [{ ...turn, hadEffect: true, reason: 'shutdown_timeout' }]);
+    else if (input.failed || input.error !== null)
+      await stage.commit(worker, turn, { status: 'error', reply: null, error: { code: 'agent_error' } });
+    else await stage.commit(worker, turn);
+    const [lane] = await stage.rows('select resume_pending is null as cleared, turn_id from tk.lanes');
+    expect(lane).toEqual({ cleared: expected.clear, turn_id: null });
+  },
+);

@@ -115,6 +115,32 @@ describe('the database does what the vectors of retention.cap say', () => {
   );
 });
 
+describe('the database does what the vectors of ledger.prune say', () => {
+  // a try that failed waits for the next one, as pending
+  const STATES = { pending: 0, failed: 0, attempting: 1, delivered: 2, abandoned: 5 } as const;
+  type Row = { id: string; state: keyof typeof STATES; ageDays: number };
+  it.each(vectorsOf<{ rows: Row[] }, { pruned: string[] }>('delivery.json', 'ledger.prune'))(
+    '%s',
+    async (_, { input, expected }) => {
+      const tenant = await tenantWith({ laneDays: 0 });
+      const ids = new Map<string, string>();
+      for (const { id, state, ageDays } of input.rows) {
+        const lane = await idleLane(tenant, 0, id);
+        // a database's clock goes on: exactly a week is a little less than it
+        const days = ageDays === 7 ? 6.999 : ageDays;
+        const aged = `update tk.messages set dstate = $2, id = tk.id_before($3), at = now() - $3 * interval '1 day'
+          where lane_id = $1 returning id`;
+        const [row] = await stage.rows<{ id: string }>(aged, [lane.laneId, STATES[state], days]);
+        ids.set(id, row?.id ?? '');
+      }
+      await stage.repair.deleteExpired({ settledDays: 7, dedupeDays: 6, batch: 100 });
+      const left = await stage.rows<{ id: string }>('select id from tk.messages where tenant_id = $1', [tenant]);
+      const pruned = [...ids].filter(([, id]) => !left.some((row) => row.id === id)).map(([name]) => name);
+      expect(pruned).toEqual(expected.pruned);
+    },
+  );
+});
+
 describe('a lane that is forgotten', () => {
   it('begins a session of its own with the next message, at a higher seq, and what was said stays readable', async () => {
     const lane = await idleLane(await tenantWith({ laneDays: 30 }), 31);

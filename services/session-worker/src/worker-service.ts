@@ -11,7 +11,7 @@ import type {
   Scheduler,
   Turns,
 } from '@turnkeeper/core';
-import { handOverReason, repeat, StoreError } from '@turnkeeper/core';
+import { repeat, StoreError } from '@turnkeeper/core';
 import type { Listening, ProbeServer, Service } from '@turnkeeper/platform/process';
 import type { Databases } from './databases.ts';
 import type { Membership } from './loops/membership.ts';
@@ -86,8 +86,8 @@ export class WorkerService implements Service {
     const { bootId, membership, runner, turns, deliverer, signals, clock } = this.#parts;
     await this.#tryFor(LAST_ANSWERS_MS, () => membership.leave());
     runner.giveAway(() => true);
-    await this.#untilEmpty(signal);
-    turns.endAll({ how: 'given_back', reason: handOverReason('shutdown') });
+    await this.#untilEmpty(signal, () => turns.drain('shutdown', false));
+    turns.drain('shutdown', true);
     await this.#untilEmpty(AbortSignal.timeout(LAST_ANSWERS_MS));
     await Promise.race([deliverer.idle(), clock.sleep(LAST_ANSWERS_MS, this.#stop.signal)]);
     await this.#tryFor(LAST_ANSWERS_MS, () => membership.gone());
@@ -104,9 +104,12 @@ export class WorkerService implements Service {
     for (const part of [probes, ...closing, databases]) await part[Symbol.asyncDispose]();
   }
 
-  async #untilEmpty(signal: AbortSignal): Promise<void> {
+  async #untilEmpty(signal: AbortSignal, look?: () => void): Promise<void> {
     const { scheduler, clock } = this.#parts;
-    while (scheduler.size > 0 && !signal.aborted) await clock.sleep(LOOK_MS, signal);
+    while (scheduler.size > 0 && !signal.aborted) {
+      look?.();
+      await clock.sleep(LOOK_MS, signal);
+    }
   }
 
   /** What the store must take, again until it does. @throws StoreError when the signal aborts first */

@@ -143,8 +143,21 @@ describe('a turn', () => {
     const [first, second] = [start(turns, 1), start(turns, 2)];
     asked[0]?.reply(replied);
     await settled();
-    turns.endAll({ how: 'given_back', reason: 'shutdown_timeout' });
+    turns.endAll({ how: 'lost' });
     expect(await first.end).toEqual(replied);
-    expect(await second.end).toEqual({ how: 'given_back', reason: 'shutdown_timeout' });
+    expect(await second.end).toEqual({ how: 'lost' });
+  });
+
+  it('is waited for by a drain while its agent gives signs of life, until the drain’s time is over', async () => {
+    const { turns, asked, clock } = turnsOf();
+    const handedOver = { how: 'given_back', reason: 'shutdown_timeout' };
+    const [silent, lively] = [start(turns, 1), start(turns, 2)];
+    await clock.advance(3_001);
+    asked[1]?.turn.active();
+    turns.drain('shutdown', false);
+    expect(await silent.end).toEqual(handedOver);
+    expect(turns.running).toBe(1);
+    turns.drain('restart', true);
+    expect(await lively.end).toEqual({ ...handedOver, reason: 'restart_timeout' });
   });
 });

@@ -2,7 +2,7 @@ import type { Clock, Ids } from '../clock.ts';
 import type { RunErrorCode } from '../errors.ts';
 import type { MessageId, TurnId } from '../ids.ts';
 import type { ClaimedTurn, HandBackRequest } from '../ports/lane.ts';
-import { isWedged } from '../recovery/drain.ts';
+import { drainStep, handOverReason, isWedged } from '../recovery/drain.ts';
 import type { AgentReply } from './agent.ts';
 
 /** How a turn ended here, and so what is to be written. */
@@ -126,16 +126,27 @@ export class Turns {
     const nowMs = clock.monotonicMs();
     for (const turn of this.#known.values()) {
       if (!(turn instanceof Turn)) continue;
-      const own = turn.limits;
-      if (nowMs - turn.startedMs >= Math.min(turnMsMax, own?.turnMsMax ?? turnMsMax)) {
+      if (nowMs - turn.startedMs >= Math.min(turnMsMax, turn.limits?.turnMsMax ?? turnMsMax)) {
         turn.finish(limit('turn_timeout'));
-      } else if (isWedged(nowMs - turn.activeMs, Math.min(inactiveMsMax, own?.inactiveMsMax ?? inactiveMsMax))) {
+      } else if (isWedged(nowMs - turn.activeMs, turn.inactiveMsMax(inactiveMsMax))) {
         turn.finish(limit('inactivity_timeout'));
       }
     }
   }
 
-  /** Ends every turn in the same way: the drain's limit, or own death. */
+  /** Hands over the turns that a drain does not wait for: all of them when its time is over. Called several times a second. */
+  drain(kind: Parameters<typeof handOverReason>[0], isOver: boolean): void {
+    const { clock, inactiveMsMax } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const turns = [...this.#known.values()].filter((turn) => turn instanceof Turn);
+    const atWork = turns
+      .filter((turn) => !turn.isOver)
+      .map((turn) => ({ turn, idleMs: nowMs - turn.activeMs, inactiveMsMax: turn.inactiveMsMax(inactiveMsMax) }));
+    const end = { how: 'given_back', reason: handOverReason(kind) } as const;
+    for (const { turn } of drainStep(atWork, isOver).handOver) turn.finish(end);
+  }
+
+  /** Ends every turn in the same way, as own death does. */
   endAll(end: TurnEnd): void {
     for (const turn of this.#known.values()) if (turn instanceof Turn) turn.finish(end);
   }
@@ -177,6 +188,11 @@ class Turn implements RunningAgentTurn {
 
   active(): void {
     this.activeMs = this.#clock.monotonicMs();
+  }
+
+  /** Its agent's own limit, or the worker's where that is narrower. */
+  inactiveMsMax(ofWorkerMs: number): number {
+    return Math.min(ofWorkerMs, this.limits?.inactiveMsMax ?? ofWorkerMs);
   }
 
   /** The first end counts. */

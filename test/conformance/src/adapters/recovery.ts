@@ -3,8 +3,8 @@ import {
   clearResume,
   clearsResume,
   decideInterrupted,
+  drainStep,
   handOverReason,
-  isWedged,
   markResume,
   mayClearAgain,
   ownsMark,
@@ -80,16 +80,24 @@ const OWED = { state: 'attempting', notice: 'recovered' } as const;
 export const recoveryAdapters: Adapters = {
   'drain.decide': ({ kind, budgetSeconds, killedAfterSeconds, agentTimeoutSeconds, running }: DrainInput) => {
     const limit = Math.min(budgetSeconds, killedAfterSeconds ?? Number.POSITIVE_INFINITY);
-    const waitedFor = running.filter(({ idleSeconds }) => !isWedged(idleSeconds, agentTimeoutSeconds));
-    const ends = waitedFor.map(({ finishesAfterSeconds }) => finishesAfterSeconds ?? Number.POSITIVE_INFINITY);
-    const lanes = running.map((turn) => {
-      const isDone = limit > 0 && waitedFor.includes(turn) && (turn.finishesAfterSeconds ?? limit + 1) <= limit;
-      const resumeReason = isDone ? null : handOverReason(kind);
-      const outcome = isDone ? 'finished' : 'handed_over';
-      return { lane: turn.lane, markedBeforeWait: true, outcome, resumePending: !isDone, resumeReason };
+    const inactiveMsMax = agentTimeoutSeconds * MS;
+    let left = running.map((turn) => ({ ...turn, idleMs: turn.idleSeconds * MS, inactiveMsMax }));
+    const handedOver = new Set<string>();
+    let waitedSeconds = 0;
+    for (let atWork = left; atWork.length > 0; atWork = left) {
+      const { waitFor, handOver } = drainStep(atWork, waitedSeconds >= limit);
+      for (const { lane } of handOver) handedOver.add(lane);
+      const ends = waitFor.map(({ finishesAfterSeconds }) => finishesAfterSeconds ?? Number.POSITIVE_INFINITY);
+      if (ends.length > 0) waitedSeconds = Math.min(limit, ...ends);
+      left = waitFor.filter(({ finishesAfterSeconds }) => (finishesAfterSeconds ?? limit + 1) > waitedSeconds);
+    }
+    const lanes = running.map(({ lane }) => {
+      const resumePending = handedOver.has(lane);
+      const outcome = resumePending ? 'handed_over' : 'finished';
+      const resumeReason = resumePending ? handOverReason(kind) : null;
+      return { lane, markedBeforeWait: true, outcome, resumePending, resumeReason };
     });
     const timedOut = lanes.some(({ resumePending }) => resumePending);
-    const waitedSeconds = Math.min(Math.max(0, ...ends), limit);
     return {
       timedOut,
       waitedSeconds,

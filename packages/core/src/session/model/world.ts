@@ -158,7 +158,7 @@ export class World {
       if (this.#owner === victim) this.#owner = null;
       victim.runner.giveAway(() => true);
       victim.owner = false;
-      if (this.#steps.chance(0.5)) victim.turns.endAll({ how: 'given_back', reason: 'shutdown_timeout' });
+      if (this.#steps.chance(0.5)) victim.turns.drain('shutdown', true);
       this.#boot();
     },
   };
