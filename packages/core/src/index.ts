@@ -93,6 +93,7 @@ export { OWN_ROOM, webChatSource } from './keys/web-chat-source.ts';
 export { canonicalWhatsapp, normalizeWhatsapp, whatsappJid } from './keys/whatsapp.ts';
 export { evictAboveCap, evictUnderPressure, memoryBudgetMb } from './memory/warm-state.ts';
 export { decodeCursor, encodeCursor } from './paging/cursor.ts';
+export { NOBODY, Places } from './places.ts';
 export {
   ATTACHMENT_KINDS,
   type AttachmentBytes,

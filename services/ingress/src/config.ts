@@ -70,7 +70,7 @@ export const ingressTable = defineConfig('ingress', {
     default: 20_000,
     min: 1,
     max: 1_000_000,
-    help: 'Calls and streams that may wait for runs on this node; above it they are answered 429.',
+    help: 'Calls and streams that may wait for runs on this node. One tenant gets three quarters of them at most; above it they are answered 429.',
   }),
   fileBytesMax: integer({
     env: 'TURNKEEPER_UPLOAD_BYTES_MAX',
@@ -93,14 +93,14 @@ export const ingressTable = defineConfig('ingress', {
     default: 64,
     min: 1,
     max: 10_000,
-    help: 'Files that may be coming in at once on this node, each with 256 KiB of memory; above it they are answered 503.',
+    help: 'Files that may be coming in at once on this node, each with 256 KiB of memory. One tenant gets three quarters of them at most; above it they are answered 503.',
   }),
   streamsMax: integer({
     env: 'TURNKEEPER_STREAMS_MAX',
     default: 10_000,
     min: 1,
     max: 1_000_000,
-    help: 'Live streams that may be open on this node; above it they are answered 429.',
+    help: 'Live streams that may be open on this node. One tenant gets three quarters of them at most; above it they are answered 429.',
   }),
   chatFolder: optionalText({
     env: 'TURNKEEPER_CHAT_FOLDER',

@@ -1,6 +1,7 @@
 import type { Ids } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import { type AttachmentId, formatId, type TenantId } from '../ids.ts';
+import { Places } from '../places.ts';
 import {
   ATTACHMENT_CHUNK_BYTES,
   type Attachment,
@@ -49,7 +50,7 @@ export interface ReceiveUploadOptions {
   readonly fileBytesMax: number;
   /** What the files of one tenant may hold together. */
   readonly tenantBytesMax: number;
-  /** Uploads at once: each holds one piece in memory. */
+  /** Uploads at once: each holds one piece in memory. One tenant gets three quarters of them at most. */
   readonly uploadsMax: number;
 }
 
@@ -74,10 +75,11 @@ interface Received {
  */
 export class ReceiveUpload {
   readonly #options: ReceiveUploadOptions;
-  #open = 0;
+  readonly #open: Places;
 
   constructor(options: ReceiveUploadOptions) {
     this.#options = options;
+    this.#open = new Places(options.uploadsMax);
   }
 
   /**
@@ -85,14 +87,12 @@ export class ReceiveUpload {
    *   `overloaded`; StoreError; what the body throws. Nothing is kept then.
    */
   async receive(upload: Upload): Promise<ReceivedUpload> {
-    const { fileBytesMax, uploadsMax } = this.#options;
-    if ((upload.announcedBytes ?? 0) > fileBytesMax) throw this.#tooLarge();
-    if (this.#open >= uploadsMax) throw overloaded();
-    this.#open++;
+    if ((upload.announcedBytes ?? 0) > this.#options.fileBytesMax) throw this.#tooLarge();
+    if (!this.#open.take(upload.tenantId)) throw overloaded();
     try {
       return await this.#receive(upload);
     } finally {
-      this.#open--;
+      this.#open.give(upload.tenantId);
     }
   }
 

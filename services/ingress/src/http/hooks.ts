@@ -39,12 +39,24 @@ export interface HookParts {
   readonly metrics: IntakeMetrics;
 }
 
+interface HookTarget {
+  readonly tenant: TenantConfig;
+  readonly account: AccountConfig;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose hook this is, found before the body is read; the server begins each request with null. */
+    hook: HookTarget | null;
+  }
+}
+
 interface ByAccount {
   Params: { account: string };
 }
 
 /**
- * `POST /hooks/{account}`: a platform brings messages. Size limit → account → secret → verify → parse → accept → reply,
+ * `POST /hooks/{account}`: a platform brings messages. Account → size limit → secret → verify → parse → accept → reply,
  * the same for every channel. A platform is never refused for a quota: its message is stored as a run that ended
  * `refused`. Only a missing store, overload and drain answer 503, after which it sends again.
  */
@@ -52,7 +64,10 @@ export function registerHooks(app: FastifyInstance, parts: HookParts): void {
   app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, parsed) => parsed(null, body));
-    scope.post<ByAccount>('/hooks/:account', (request, reply) => receive(request, reply, parts));
+    const onRequest = async (request: FastifyRequest<ByAccount>) => {
+      request.hook = await findAccount(request.params.account, parts);
+    };
+    scope.post<ByAccount>('/hooks/:account', { onRequest }, (request, reply) => receive(request, reply, parts));
     done();
   });
 }
@@ -69,7 +84,8 @@ interface HookCall {
 }
 
 async function take({ request, reply, parent }: HookCall, parts: HookParts): Promise<object> {
-  const { tenant, account } = await findAccount(request.params.account, parts);
+  if (request.hook === null) throw noHook();
+  const { tenant, account } = request.hook;
   const { ingress } = await parts.openAccounts.of(account);
   if (ingress === null) throw noHook();
   const raw = rawRequest(request, parts.clock);
@@ -148,10 +164,7 @@ async function accept(delivery: Delivery, parts: HookParts): Promise<Acceptance>
 }
 
 /** `acc_…`, or `<tenant>.<account>`. Whatever is not there answers alike: nobody has proved to be anybody yet. */
-async function findAccount(
-  reference: string,
-  { tenants, accounts }: HookParts,
-): Promise<{ readonly tenant: TenantConfig; readonly account: AccountConfig }> {
+async function findAccount(reference: string, { tenants, accounts }: HookParts): Promise<HookTarget> {
   const id = parseId<AccountId>(reference, 'acc');
   if (id !== null) {
     const tenantId = await accounts.locate(id);

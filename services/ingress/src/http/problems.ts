@@ -32,12 +32,19 @@ export function problemSender(logger: Logger, { type, bodyOf }: ProblemForm = RF
 
 /** What is not an `AppError` with an HTTP code is a fault of ours: 500, logged, told nothing about. */
 export function judged(error: unknown, request: FastifyRequest, logger: Logger): Problem {
-  const known = knownError(error);
+  const known = knownError(error) ?? (isGone(request) ? SENDER_GONE : null);
   if (known === null || known.code === 'internal' || known === STORE_FAULTS.row) {
     logger.failed(error, { requestId: request.id, route: request.routeOptions.url }, 'request failed');
   }
   return problemOf(known ?? INTERNAL, request.id);
 }
+
+/** Whoever leaves in the middle of a body makes no fault of ours, and hears nothing of it. */
+function isGone({ raw }: FastifyRequest): boolean {
+  return raw.destroyed && !raw.complete;
+}
+
+const SENDER_GONE = { code: 'invalid_field', message: 'the connection was closed before the body was whole' } as const;
 
 /**
  * A sender that is still sending would meet a closed connection and never read the answer: what it sends is read and
@@ -46,6 +53,7 @@ export function judged(error: unknown, request: FastifyRequest, logger: Logger):
 function readAway({ raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.complete) return;
   reply.removeHeader('connection');
+  raw.unpipe();
   raw.resume();
 }
 

@@ -214,6 +214,18 @@ async function send(port: number, { payload, ...options }: Sent): Promise<Incomi
   return answer;
 }
 
+describe('a sender that only begins', () => {
+  it('is told at once that there is no such hook: its body is not waited for', async () => {
+    const app = new TestPorts().app();
+    const socket = connect(await listen(app, { host: '127.0.0.1', port: 0 }), '127.0.0.1');
+    socket.write('POST /hooks/nobody.nothing HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n{');
+    const [answer] = await once(socket, 'data');
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);
+    socket.destroy();
+    await app.close();
+  });
+});
+
 describe('a body that is refused', () => {
   it.each([
     ['announced', true],

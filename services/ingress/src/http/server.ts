@@ -55,6 +55,7 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   });
   app.decorateReply('isTimed', true);
   app.decorateRequest('caller', null);
+  app.decorateRequest('hook', null);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
     try {
@@ -73,14 +74,17 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     const message = methods === '' ? unknown : `this path takes ${methods}, not ${request.method}`;
     sendProblem(new AppError({ code: 'not_found', message }), request, reply);
   });
-  const bodies = new BodyBudget();
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(REQUEST_ID_HEADER, request.id);
-    bodies.admit(request, reply);
     limitBodyTime(request, request.routeOptions.config.takesFile === true, () =>
       answerUnreadable(lateBody(), request.raw.socket, request.id),
     );
     done();
+  });
+  const bodies = new BodyBudget();
+  app.addHook('preParsing', async (request, reply, body) => {
+    // a file is stored piece by piece as it comes
+    return request.routeOptions.config.takesFile === true ? body : bodies.counted(request, reply, body);
   });
   measure(app, metrics);
   return app;

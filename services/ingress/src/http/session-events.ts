@@ -36,7 +36,7 @@ async function serve(
   const cursor = cursorOf(query, request.headers['last-event-id']);
   const caller = parts.access.principalOf(request);
   const { lane, sessionKey } = await followed(request, query.agentId, parts);
-  const release = parts.openStreams.reserve();
+  const release = parts.openStreams.reserve(lane.tenantId);
   const sink = new LateSink();
   let joined: JoinedLane;
   try {

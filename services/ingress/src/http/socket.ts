@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import websocket from '@fastify/websocket';
-import { AppError, type Clock, type Counter, type Logger, type WebChatAccounts } from '@turnkeeper/core';
+import { AppError, type Clock, type Counter, type Logger, NOBODY, type WebChatAccounts } from '@turnkeeper/core';
 import {
   CLOSE_CODES,
   FRAME_BYTES_MAX,
@@ -86,15 +86,22 @@ function serve(socket: WebSocket, request: FastifyRequest, parts: SocketParts): 
   openSockets.add(link);
   let release: () => void;
   try {
-    release = openStreams.reserve();
+    release = openStreams.reserve(request.caller?.tenant.tenantId ?? NOBODY);
   } catch {
     link.end(CLOSE_CODES.overload, 'too many sockets');
     return;
   }
-  link.onEnd(release);
+  link.onEnd(() => release());
   const client = new ClientSocket({
     ...{ link, readJson: parts.readJson, nowMs: () => clock.monotonicMs() },
-    authenticate: (token) => principalOf(token, request, parts.access),
+    authenticate: async (token) => {
+      const principal = await principalOf(token, request, parts.access);
+      const own = openStreams.reserve(principal.tenant.tenantId);
+      release();
+      if (link.isOpen) release = own;
+      else own();
+      return principal;
+    },
     open: (principal) => open(principal, { link, request, parts }),
   });
   socket.on('message', (data, isBinary) => client.receive(isBinary ? null : textOf(data)));

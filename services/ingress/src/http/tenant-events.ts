@@ -33,7 +33,7 @@ async function serve(request: FastifyRequest, reply: FastifyReply, parts: Tenant
   const { access, clock, openStreams, deltasDropped: dropped } = parts;
   const caller = access.callerOf(request);
   const { tenantId } = caller.tenant;
-  const release = openStreams.reserve();
+  const release = openStreams.reserve(tenantId);
   const sink = new LateTenantSink();
   let joined: JoinedTenant;
   try {

@@ -64,7 +64,7 @@ export class RunStreams {
   /** Begins to keep a lane's events. @throws AppError `too_many_streams`; StoreError */
   async join(lane: LaneRef): Promise<JoinedRunLane> {
     const { sessionStreams, openStreams } = this.#options;
-    const release = openStreams.reserve();
+    const release = openStreams.reserve(lane.tenantId);
     const sink = new LateSink();
     try {
       const joined = await sessionStreams.join(lane, sink);

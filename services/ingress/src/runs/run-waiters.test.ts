@@ -72,7 +72,7 @@ function setUp() {
     },
     clock,
     logger,
-    waitersMax: 100,
+    waitersMax: 200,
   });
   const wait = (runId: string, ms: number, signal = new AbortController().signal) => {
     const run = rows.get(runId) ?? runOf(runId);
@@ -235,8 +235,11 @@ describe('callers who wait together', () => {
 
   it('are refused above the bound', async () => {
     const { wait } = setUp();
-    for (let i = 0; i < 100; i++) void wait(`${i}`, 30_000);
-    await expect(wait('one more', 30_000)).rejects.toMatchObject({ code: 'too_many_waiters', retryable: true });
+    for (let i = 0; i < 150; i++) void wait(`${i}`, 30_000);
+    await expect(wait('one more than a tenant may', 30_000)).rejects.toMatchObject({
+      code: 'too_many_waiters',
+      retryable: true,
+    });
   });
 });
 

@@ -5,8 +5,10 @@ import {
   isFinal,
   type LiveStream,
   type Logger,
+  Places,
   type RunReads,
   type RunRecord,
+  type TenantId,
 } from '@turnkeeper/core';
 
 export interface RunWaitersOptions {
@@ -14,7 +16,7 @@ export interface RunWaitersOptions {
   readonly live: Pick<LiveStream, 'subscribe' | 'connected'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Runs waited for at once; above it a caller is refused. */
+  /** Runs waited for at once; above it, or above three quarters of it for one tenant, a caller is refused. */
   readonly waitersMax: number;
 }
 
@@ -75,12 +77,13 @@ export class RunWaiters {
   /** The first moment at which a run may be due. */
   #nextDueMs = Number.POSITIVE_INFINITY;
   #wake = new AbortController();
-  #waiting = 0;
+  readonly #places: Places;
   #isPolling = false;
   #isDraining = false;
 
   constructor(options: RunWaitersOptions) {
     this.#options = options;
+    this.#places = new Places(options.waitersMax);
   }
 
   /**
@@ -91,7 +94,7 @@ export class RunWaiters {
    */
   async wait(run: RunRecord, ms: number, signal: AbortSignal): Promise<RunRecord> {
     if (this.#isOver(run, ms, signal)) return run;
-    const place = this.#reserve();
+    const place = this.#reserve(run.tenantId);
     try {
       return await place.wait(run, ms, signal);
     } finally {
@@ -100,12 +103,11 @@ export class RunWaiters {
   }
 
   /** For who must not be refused any more once it begins to wait. @throws AppError `too_many_waiters` */
-  #reserve(): WaiterPlace {
-    if (this.#waiting >= this.#options.waitersMax) throw tooMany();
-    this.#waiting++;
+  #reserve(tenantId: TenantId): WaiterPlace {
+    if (!this.#places.take(tenantId)) throw tooMany();
     let isHeld = true;
     const release = () => {
-      if (isHeld) this.#waiting--;
+      if (isHeld) this.#places.give(tenantId);
       isHeld = false;
     };
     return { wait: (run, ms, signal) => this.#wait(run, ms, signal), release };

@@ -130,5 +130,6 @@ const FORBIDDEN: ReadonlySet<string> = new Set<HttpErrorCode>([
 ]);
 
 function closeCodeOf(code: string): CloseCode {
+  if (code === 'too_many_streams') return CLOSE_CODES.overload;
   return FORBIDDEN.has(code) ? CLOSE_CODES.forbidden : CLOSE_CODES.unauthenticated;
 }

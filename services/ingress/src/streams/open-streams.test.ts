@@ -1,4 +1,4 @@
-import { type Clock, FreshCache, type HttpErrorCode, MissGate } from '@turnkeeper/core';
+import { type Clock, FreshCache, type HttpErrorCode, MissGate, NOBODY, type TenantId } from '@turnkeeper/core';
 import { SeededIds, settled, silentLogger, VirtualClock } from '@turnkeeper/core/testing';
 import { CONFIG_STALE_MS } from '@turnkeeper/storage';
 import { describe, expect, it } from 'vitest';
@@ -9,9 +9,13 @@ const STEP_MS = 250;
 
 const caller = { kind: 'key', key: {}, tenant: {} } as Caller;
 
-function openStreams(clock: Clock, faultOf: () => Promise<HttpErrorCode | null> = () => Promise.resolve(null)) {
+function openStreams(
+  clock: Clock,
+  faultOf: () => Promise<HttpErrorCode | null> = () => Promise.resolve(null),
+  streamsMax = 1,
+) {
   return new OpenStreams({
-    ...{ access: { faultOf }, clock, ids: new SeededIds(), logger: silentLogger, streamsMax: 1 },
+    ...{ access: { faultOf }, clock, ids: new SeededIds(), logger: silentLogger, streamsMax },
     opened: { set: () => undefined, inc: () => undefined, dec: () => undefined } as never,
   });
 }
@@ -189,3 +193,17 @@ describe('a node that drains', () => {
 function spreadOf(values: readonly number[]): number {
   return Math.max(...values) - Math.min(...values);
 }
+
+describe('the places for streams', () => {
+  it('are never all one tenant’s, nor theirs who have not said who they are', () => {
+    const clock = new VirtualClock();
+    for (const flood of ['t1' as TenantId, NOBODY] as const) {
+      const streams = openStreams(clock, undefined, 8);
+      const releases = Array.from({ length: 6 }, () => streams.reserve(flood));
+      expect(() => streams.reserve(flood)).toThrow(expect.objectContaining({ code: 'too_many_streams' }));
+      streams.reserve('t2' as TenantId);
+      for (const release of [...releases, ...releases]) release();
+      expect(() => streams.reserve(flood)).not.toThrow();
+    }
+  });
+});

@@ -1,4 +1,14 @@
-import { AppError, type Clock, type Gauge, type HttpErrorCode, type Ids, type Logger } from '@turnkeeper/core';
+import {
+  AppError,
+  type Clock,
+  type Gauge,
+  type HttpErrorCode,
+  type Ids,
+  type Logger,
+  type NOBODY,
+  Places,
+  type TenantId,
+} from '@turnkeeper/core';
 import type { StreamEventData } from '@turnkeeper/protocol';
 import type { Access, Principal } from '../http/access.ts';
 
@@ -25,7 +35,7 @@ export interface OpenStreamsOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Open at once; above it a caller is refused. */
+  /** Open at once; above it, or above three quarters of it for one tenant, a caller is refused. */
   readonly streamsMax: number;
   /** `streams_open`. */
   readonly opened: Gauge;
@@ -53,21 +63,24 @@ export class OpenStreams {
   readonly #options: OpenStreamsOptions;
   readonly #open = new Set<Entry>();
   readonly #counts = new Map<StreamKind, number>();
-  #reserved = 0;
+  readonly #places: Places;
   #isStoreAway = false;
   #isDraining = false;
 
   constructor(options: OpenStreamsOptions) {
     this.#options = options;
+    this.#places = new Places(options.streamsMax);
   }
 
-  /** A place for a stream that is about to open, so that callers who come together cannot pass the bound. @throws AppError `too_many_streams` */
-  reserve(): () => void {
-    if (this.#reserved >= this.#options.streamsMax) throw tooMany();
-    this.#reserved++;
+  /**
+   * A place of this tenant for a stream that is about to open, so that callers who come together cannot pass the bound.
+   * @throws AppError `too_many_streams`
+   */
+  reserve(holder: TenantId | typeof NOBODY): () => void {
+    if (!this.#places.take(holder)) throw tooMany();
     let isHeld = true;
     return () => {
-      if (isHeld) this.#reserved--;
+      if (isHeld) this.#places.give(holder);
       isHeld = false;
     };
   }
