@@ -5,7 +5,6 @@ import {
   type AgentId,
   AppError,
   type ConfigChange,
-  formatId,
   parseReference,
   type StoredAccount,
   type TenantId,
@@ -71,7 +70,7 @@ export function accountOf(row: Row, seal: TenantSeal): AccountRow {
 /** As `putAgent`. The channel of an account never changes. */
 export async function putAccount(context: ChangeContext, draft: AccountDraft): Promise<Written<AccountRow>> {
   const { run, build, tenantId, seal, ids } = context;
-  const config = await configOf(context, draft);
+  const { config, agentName } = await configOf(context, draft);
   const newId = ids.next();
   const [lock] = await run(insertOrLock(build, { id: newId, tenantId, name: draft.name, config }));
   const isNew = lock?.id === newId;
@@ -81,8 +80,8 @@ export async function putAccount(context: ChangeContext, draft: AccountDraft): P
   const known = current ? seal.open(current, current.secrets) : {};
   const secrets = { ...known, ...draft.secrets };
   checkVersion(context, current?.version ?? 0);
-  const before = current ? { config: shownOf(current.config), secrets: known } : null;
-  const fields = fieldsOf(before, { config: shownOf(config), secrets });
+  const before = current ? { config: shownOf(current.config, current.agent_name), secrets: known } : null;
+  const fields = fieldsOf(before, { config: shownOf(config, agentName), secrets });
   if (current && fields.length === 0)
     return { row: accountOf(current, seal), change: changeOf('unchanged', current, []) };
   if (current && context.mustBeNew) throw refuseExisting('account', fields);
@@ -135,19 +134,23 @@ export async function unpauseAccount(context: ChangeContext, reference: string):
   return accountOf({ ...known, paused_until: null }, seal);
 }
 
-/** As people see it: the agent by its public id. */
-function shownOf({ agentId, ...config }: StoredAccount): object {
-  return { agentId: formatId('agt', agentId), ...config };
+/** As people see it: the agent by its name, as in their file. */
+function shownOf({ agentId: _, ...config }: StoredAccount, agent: string): object {
+  return { agent, ...config };
 }
 
-async function configOf({ run, build, tenantId }: ChangeContext, draft: AccountDraft): Promise<StoredAccount> {
+async function configOf(
+  { run, build, tenantId }: ChangeContext,
+  draft: AccountDraft,
+): Promise<{ readonly config: StoredAccount; readonly agentName: string }> {
   const named = parseReference(draft.agent, 'agt');
   const [agent] =
     named === null
       ? []
       : await run(selectAgents(build, tenantId).where(`a.${named.by}`, '=', named.value).forUpdate('a'));
   if (!agent) throw invalidConfig('/agent', 'agent_not_found', 'The tenant has no agent of this name or id.');
-  return { agentId: agent.id, channel: draft.channel, options: draft.options };
+  const config = { agentId: agent.id, channel: draft.channel, options: draft.options };
+  return { config, agentName: agent.name };
 }
 
 interface NewAccount {

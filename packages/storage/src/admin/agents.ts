@@ -91,7 +91,7 @@ export async function deleteAgent(context: ChangeContext, reference: string): Pr
   if (account) {
     throw new AppError({
       code: 'cannot_change',
-      message: `The account ${account.name} is answered by this agent. Give it another agent, or delete it first.`,
+      message: `The account ${account.name} is answered by the agent ${row.name}. Give it another agent, or delete it first.`,
     });
   }
   const deleted = { deleted_at: sql<Date>`now()`, updated_at: sql<Date>`now()` };

@@ -4,6 +4,7 @@ import {
   type ConfigChange,
   differencesOf,
   type FieldDifference,
+  fieldsBelow,
   type Ids,
   type TenantId,
   type WriteOptions,
@@ -86,7 +87,7 @@ export async function below<T>(prefix: string, work: () => Promise<T>): Promise<
   } catch (error) {
     if (!(error instanceof AppError) || error.fields.length === 0) throw error;
     const { code, message, retryable } = error;
-    const fields = error.fields.map((field) => ({ ...field, pointer: `${prefix}${field.pointer}` }));
+    const fields = fieldsBelow(prefix, error);
     throw new AppError({ code, message: `${prefix}: ${message}`, retryable, fields, cause: error });
   }
 }

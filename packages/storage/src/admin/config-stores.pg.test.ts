@@ -64,7 +64,7 @@ describe('putTenant', () => {
     await expect(stage.operator.putTenant(faulty, OPERATOR)).rejects.toThrow(
       expect.objectContaining({
         code: 'config_invalid',
-        fields: [{ pointer: '/accounts/1/agent', code: 'agent_not_found' }],
+        fields: [expect.objectContaining({ pointer: '/accounts/1/agent', code: 'agent_not_found' })],
       }),
     );
     expect(await stage.operator.getTenant('broken')).toBeNull();
@@ -154,14 +154,12 @@ describe('accounts', () => {
     const first = await stage.own.putAccount(tenantId, hookAccount('in'), OWN);
     expect(first.row).toMatchObject({ agentName: 'main', channel: 'webhook', secretNames: ['secret'], version: 1 });
     const other = await stage.admin.getAgent(tenantId, 'other');
-    const main = await stage.admin.getAgent(tenantId, 'main');
     const moved = await stage.admin.putAccount(
       tenantId,
       hookAccount('in', { agent: formatId('agt', other?.agentId ?? '') }),
       OPERATOR,
     );
-    const [before, after] = [main, other].map((agent) => formatId('agt', agent?.agentId ?? ''));
-    expect(moved.change.fields).toEqual([{ pointer: '/agentId', before, after }]);
+    expect(moved.change.fields).toEqual([{ pointer: '/agent', before: 'main', after: 'other' }]);
     expect(moved.row).toMatchObject({ agentName: 'other', version: 2, accountId: first.row.accountId });
     await expect(stage.admin.putAccount(tenantId, hookAccount('in', { channel: 'slack' }), OPERATOR)).rejects.toThrow(
       expect.objectContaining({ code: 'cannot_change' }),

@@ -15,7 +15,7 @@ import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
 interface ChatFlags extends TargetFlags {
   readonly agent: string;
   readonly session?: string;
-  readonly attach: readonly string[];
+  readonly attach?: readonly string[];
 }
 
 /** `turnkeeper chat` */
@@ -25,7 +25,7 @@ export function registerChat(program: Command): void {
     .description('talk to an agent; from a pipe, each line is a message')
     .option('--agent <agent>', 'whom to talk to', 'main')
     .option('--session <key>', 'go on with this conversation; without it a new one begins')
-    .option('--attach <file>', 'a file that goes with the first message; may be given again', collect, []);
+    .option('--attach <file>', 'a file that goes with the first message; may be given again', collect);
   addTargetFlags(command, 'tenant').action(async (flags: ChatFlags) => {
     const door = (await resolveTarget(flags)).tenant();
     const sessionKey = flags.session ?? `chat-${randomBytes(4).toString('hex')}`;
@@ -33,7 +33,7 @@ export function registerChat(program: Command): void {
     const query = new URLSearchParams({ limit: '1', agentId: flags.agent, sessionKey, status: 'waiting' });
     const { data } = WaitingSchema.parse(await callApi({ ...door, path: `/v1/runs?${query}` }));
     const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
-    const attached = await attachFiles(flags.attach, door);
+    const attached = await attachFiles(flags.attach ?? [], door);
     await talk({ ...door, agent: flags.agent, sessionKey, isTerminal, attached, waiting: data[0] });
   });
 }
@@ -51,7 +51,7 @@ interface Talk {
   readonly waiting: Run | undefined;
 }
 
-function collect(value: string, earlier: readonly string[]): readonly string[] {
+function collect(value: string, earlier: readonly string[] = []): readonly string[] {
   return [...earlier, value];
 }
 

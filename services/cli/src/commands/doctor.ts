@@ -33,6 +33,8 @@ export function registerDoctor(program: Command): void {
       printRows(findings, COLUMNS, flags.output);
       const bad = findings.filter(({ state }) => state === 'bad');
       if (bad.length > 0) throw new CliError('failed', `Not well: ${bad.map(({ name }) => name).join(', ')}.`);
+      if (findings.some(({ name, state }) => name === 'cluster' && state === 'unknown'))
+        throw new CliError('unreachable', 'No cluster was found to look at.');
     },
   );
 }

@@ -25,13 +25,13 @@ test('a life is told line by line, within 80 columns', () => {
     'run_x  ok',
     'in agent:main:main  2026-01-02',
     '',
-    '03:04:05.000  accepted                            on ingress-1',
-    '       +4 ms  turn 1 begins                       on ffff0001',
-    '    +5000 ms  turn 1 ends interrupted             on ffff0001',
-    '      +96 ms  turn 2 begins, resume               on ffff0001',
-    '     +100 ms  turn 2 ends ok                      on pod-xxxxxxxx…xxxxxxxxxxx',
+    '03:04:05.000  accepted                              on ingress-1',
+    '       +4 ms  turn 1 begins                         on ffff0001',
+    '    +5000 ms  turn 1 ends interrupted               on ffff0001',
+    '      +96 ms  turn 2 begins, resume                 on ffff0001',
+    '     +100 ms  turn 2 ends ok                        on pod-xxxxxxxx…xxxxxxxxxxx',
     '       +0 ms  settled ok',
-    '      +60 ms  reply failed at try 3: http_404     on ffff0001',
+    '      +60 ms  reply failed at try 3: http_404       on ffff0001',
   ]);
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(80);
 });

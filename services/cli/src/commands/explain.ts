@@ -1,6 +1,7 @@
 import { type Timeline, TimelineSchema } from '@turnkeeper/protocol';
 import type { Command } from 'commander';
 import { callApi } from '../api.ts';
+import { CliError } from '../exit.ts';
 import { addOutputFlag, dim, type OutputFormat, paint, print } from '../output.ts';
 import { shorten, shortId } from '../show.ts';
 import { addTargetFlags, resolveTarget, type TargetFlags } from '../target.ts';
@@ -12,6 +13,7 @@ export function registerExplain(program: Command): void {
     .argument('<id>', 'evt_… or run_…')
     .description('tell what happened to a message: when, and on which process');
   addTargetFlags(addOutputFlag(command), 'tenant').action(async (id: string, flags: ExplainFlags) => {
+    if (!/^(evt|run)_/.test(id)) throw new CliError('usage', `${id} is the id of no message: give evt_… or run_….`);
     const door = (await resolveTarget(flags)).tenant();
     const answer = await callApi({ ...door, path: `/v1/events/${encodeURIComponent(id)}/timeline` });
     if (flags.output === 'table') for (const line of tell(TimelineSchema.loose().parse(answer))) print(line);
@@ -23,7 +25,7 @@ type ExplainFlags = TargetFlags & { readonly output: OutputFormat };
 type Entry = Timeline['data'][number];
 
 const SINCE_WIDTH = 10;
-const STEP_WIDTH = 34;
+const STEP_WIDTH = 36;
 const NODE_WIDTH = 24;
 const QUESTION_WIDTH = 60;
 

@@ -12,13 +12,14 @@ async function run(...lines: (string | object)[]) {
   ]);
   const output = new PassThrough();
   const printed = text(output);
-  const badLines = await computeKeys(input, output);
+  const reasons: string[] = [];
+  const badLines = await computeKeys(input, output, (line, why) => reasons.push(`${line} ${why}`));
   output.end();
   const answers: unknown[] = (await printed)
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
-  return { badLines, answers };
+  return { badLines, answers, reasons };
 }
 
 describe('turnkeeper key', () => {
@@ -47,7 +48,7 @@ describe('turnkeeper key', () => {
   });
 
   it('answers a bad line by its code and number, and goes on', async () => {
-    const { badLines, answers } = await run(
+    const { badLines, answers, reasons } = await run(
       'no json',
       { source: dm },
       '',
@@ -60,6 +61,7 @@ describe('turnkeeper key', () => {
       { source: dm },
     );
     expect(badLines).toBe(8);
+    expect(reasons.slice(0, 3)).toEqual(['1 is no JSON', '3 is no JSON', '4 /source: is missing']);
     expect(answers).toMatchObject([
       { error: { code: 'invalid_json', line: 1 } },
       { key: 'agent:main:telegram:dm:99' },

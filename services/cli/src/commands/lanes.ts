@@ -10,7 +10,7 @@ export function registerLanes(program: Command): void {
   const nowMs = systemClock.nowMs();
   registerNoun(program, {
     noun: 'lanes',
-    description: 'the queues behind the conversations, over all tenants (operators)',
+    description: 'the queues behind the conversations, over all tenants, by slot (operators)',
     door: 'operator',
     path: '/lanes',
     row: LaneSchema.loose(),

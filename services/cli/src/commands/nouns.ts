@@ -56,7 +56,7 @@ export function registerNoun<Row>(program: Command, noun: Noun<Row>): Command {
   list.option('--limit <n>', 'rows at most', wholeNumber(1, ROWS_MAX), ROWS_DEFAULT);
   for (const filter of filtersOf(noun)) addFilter(list, filter);
   addDoor(addOutputFlag(list), noun).action((flags: Flags) => printList(noun, flags));
-  const get = command.command('get').argument(`<${noun.getBy}>`).description(`show one of the ${noun.noun}`);
+  const get = command.command('get').argument(`<${noun.getBy}>`).description(`show one, by its ${noun.getBy}`);
   for (const filter of noun.isNamed === undefined ? scopesOf(noun) : filtersOf(noun)) addFilter(get, filter);
   addDoor(addOutputFlag(get), noun).action((name: string, flags: Flags) => printThing(noun, name, flags));
   return command;

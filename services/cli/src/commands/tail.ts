@@ -12,7 +12,7 @@ interface TailFlags extends TargetFlags {
   readonly after?: number;
   readonly types?: string;
   readonly deltas?: true;
-  readonly count: number;
+  readonly count?: number;
 }
 
 const COUNT_MAX = 1_000_000_000;
@@ -28,14 +28,14 @@ export function registerTail(program: Command): void {
     .option('--after <seq>', 'of one conversation: first what happened after this seq', wholeNumber(0, SEQ_MAX))
     .option('--types <types>', 'only these types, with commas')
     .option('--deltas', 'also the pieces of replies that are being written')
-    .option('--count <n>', 'end after so many events', wholeNumber(1, COUNT_MAX), COUNT_MAX);
+    .option('--count <n>', 'end after so many events', wholeNumber(1, COUNT_MAX));
   addTargetFlags(addOutputFlag(command), 'tenant').action(async (session: string | undefined, flags: TailFlags) => {
     const interrupted = new AbortController();
     const stop = () => interrupted.abort();
     process.once('SIGINT', stop).once('SIGTERM', stop);
     const door = (await resolveTarget(flags)).tenant();
     const onRetry = () => process.stderr.write(`${dim('the stream broke; opening it again')}\n`);
-    let left = flags.count;
+    let left = flags.count ?? COUNT_MAX;
     for await (const event of followEvents({
       ...door,
       path: pathOf(session, flags),

@@ -59,9 +59,10 @@ export class LocalCluster {
   async start(signal: AbortSignal): Promise<readonly string[]> {
     const { dataDir, ingress, port, workers, coordinators } = this.#options;
     await this.#file.remove();
+    // before anything is written: a port that is taken ends the start
+    const ports = await choosePorts(ingress, port);
     const secrets = await loadSecrets(dataDir);
     this.#secrets = secrets;
-    const ports = await choosePorts(ingress, port);
     const internalPorts = await reserveInternalPorts(ingress + workers + coordinators, () => systemIds.random());
     const { step } = this.#progress;
     const building = buildChatPage(this.#progress.note);

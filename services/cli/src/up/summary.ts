@@ -28,7 +28,7 @@ export function summarize(from: {
       ...(report.chat === undefined ? [] : [['chat', report.chat]]),
       ['talk to the bot', 'npx turnkeeper chat'],
       ...model,
-      ['look inside', 'npx turnkeeper runs | sessions | lanes | workers | doctor'],
+      ['look inside', 'npx turnkeeper runs   (or sessions, lanes, workers, doctor)'],
       ['from a program', `POST ${url}/v1/messages`],
       ['addresses and keys', join(data, 'up.json')],
       ['logs', join(data, 'logs')],

@@ -41,7 +41,9 @@ async function receive(request: FastifyRequest, reply: FastifyReply, parts: Uplo
   const caller = parts.access.principalOf(request);
   await parts.rates.take(caller.tenant, reply);
   const { name = '' } = parseQuery(UploadQuerySchema, request.query);
-  const type = request.raw.headers['content-type'] ?? null;
+  const declared = request.raw.headers['content-type'] ?? null;
+  // what programs send for bytes of which they know nothing
+  const type = declared?.trim().toLowerCase() === 'application/x-www-form-urlencoded' ? null : declared;
   if (type?.trimStart().toLowerCase().startsWith('multipart/')) {
     throw new AppError({ code: 'invalid_field', message: 'send the bytes of the file as the body, not a form' });
   }
