@@ -1,6 +1,7 @@
 import type { BootId, MessageId, SessionId, SessionRecord, Source } from '@turnkeeper/core';
 import { laneIdOf } from '@turnkeeper/core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { PostgresLaneRetention } from '../lane-retention.ts';
 import { allPages, openReadStage, type ReadStage } from '../testing/read-stage.ts';
 import { freshId, type StageLane } from '../testing/stage.ts';
 import { vectorsOf } from '../testing/vectors.ts';
@@ -59,6 +60,24 @@ describe('find', () => {
     expect(past).toMatchObject({ sessionId: old, sessionKey: 'key' });
     expect(typeof past === 'string' ? [] : await transcript(past)).toEqual(['user first', 'assistant re: first']);
     expect(await transcript(await found(lane))).toEqual(['user second', 'assistant re: second']);
+  });
+
+  it('answers a session that its conversation has forgotten by its id, with all that was said', async () => {
+    const { stage, sessions } = read;
+    const tenantId = await read.tenant('forgotten');
+    const lane = stage.lane(tenantId, 'key');
+    await read.exchange(worker, lane, 'hello');
+    const sessionId = (await found(lane)).sessionId as SessionId;
+    const retention = new PostgresLaneRetention(stage.sweep);
+    const [row] = await stage.rows<{ seen: string }>(
+      'select last_activity_at::text as seen from tk.lanes where id = $1',
+      [lane.laneId],
+    );
+    expect(await retention.forget([{ lane, seen: row?.seen ?? '' }])).toBe(1);
+    expect((await found(lane)).sessionId).toBeNull();
+    const past = await sessions.find(tenantId, { by: 'id', sessionId });
+    expect(past).toMatchObject({ sessionId, sessionKey: 'key', status: 'archived' });
+    expect(typeof past === 'string' ? [] : await transcript(past)).toEqual(['user hello', 'assistant re: hello']);
   });
 
   it('says so when a key exists under two agents, and tells them apart by agent', async () => {
