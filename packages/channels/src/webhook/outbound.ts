@@ -91,12 +91,14 @@ function outcomeOfStatus(status: number, retryAfter: string | undefined, nowMs: 
   return { result: status >= 500 ? 'unknown' : 'failed', code };
 }
 
-/** Seconds, or a date (RFC 9110); null when it is neither. */
+/**
+ * Seconds, or a date (RFC 9110); null when it is neither, or asks for no wait: limiters round down to 0, and three tries
+ * at once would be three refusals, and the end of the reply.
+ */
 function waitOf(retryAfter: string | undefined, nowMs: number): number | null {
   if (retryAfter === undefined) return null;
-  if (/^\d{1,9}$/.test(retryAfter)) return Number(retryAfter) * 1000;
-  const atMs = Date.parse(retryAfter);
-  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
+  const waitMs = /^-?\d{1,9}$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - nowMs;
+  return waitMs > 0 ? waitMs : null;
 }
 
 function outcomeOfFailure(error: unknown): SendOutcome {

@@ -11,7 +11,8 @@ import {
 } from '@turnkeeper/core';
 import { sql } from 'kysely';
 import type { QueryBuilder, RowOf } from '../read/queries.ts';
-import type { Secrets, TenantSeal } from '../seal/sealing.ts';
+import type { TenantSeal } from '../seal/sealing.ts';
+import { agentSecrets } from './agent-secrets.ts';
 import { audited, type ChangeContext, checkVersion, fieldsOf, refuseExisting, vanished } from './change.ts';
 
 /** Agents with the version that their pointer names. */
@@ -56,7 +57,7 @@ export async function putAgent(context: ChangeContext, draft: AgentDraft): Promi
   const [current] = isNew ? [] : await run(selectAgents(build, tenantId).where('a.id', '=', id));
   checkVersion(context, current?.version ?? 0);
   const before = current ? { config: current.config, secrets: seal.open(current, current.secrets) } : null;
-  const after = { config: draft.settings, secrets: secretsOf(draft, before?.secrets) };
+  const after = { config: draft.settings, secrets: agentSecrets(draft, before) };
   const fields = fieldsOf(before, after);
   if (current && fields.length === 0)
     return { row: agentOf(current, seal), change: changeOf('unchanged', current, []) };
@@ -131,11 +132,6 @@ function movePointer(build: QueryBuilder, tenantId: TenantId, { id, version, res
     .set({ version, resets, updated_at: sql<Date>`now()`, deleted_at: null })
     .where('tenant_id', '=', tenantId)
     .where('id', '=', id);
-}
-
-/** A key that is not given again stays; an agent without a model has none. */
-function secretsOf(draft: AgentDraft, known: Secrets = {}): Secrets {
-  return draft.settings.runtime === 'openai' ? { ...known, ...draft.secrets } : {};
 }
 
 function changeOf(result: ConfigChange['result'], row: Row, fields: Written<AgentRow>['change']['fields']) {
