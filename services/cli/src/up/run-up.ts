@@ -1,5 +1,5 @@
-import { mkdir } from 'node:fs/promises';
 import { print } from '../output.ts';
+import { makeDataFolder } from './data-folder.ts';
 import { lockData } from './data-lock.ts';
 import { type ClusterOptions, LocalCluster } from './local-cluster.ts';
 import { createProgress, type Progress } from './progress.ts';
@@ -9,8 +9,7 @@ import { summarize } from './summary.ts';
 /** Runs a cluster on this machine until somebody asks it to stop. @throws CliError, AppError when it cannot start */
 export async function runUp(options: ClusterOptions & { readonly json: boolean }): Promise<void> {
   const stop = watchStopSignals();
-  // as root, the database's user must be able to pass through
-  await mkdir(options.dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+  await makeDataFolder(options.dataDir);
   const unlock = await lockData(options.dataDir);
   try {
     await runLocked(options, stop);
