@@ -24,6 +24,8 @@ describe('address rules', () => {
     ['255.255.255.255', 'broadcast'],
     ['::ffff:10.0.0.1', 'private'],
     ['::ffff:a9fe:a9fe', 'linkLocal'],
+    ['::7f00:1', 'ipv4Compatible'],
+    ['::a00:1', 'ipv4Compatible'],
     ['64:ff9b::a00:1', 'rfc6052'],
     ['2002:a00:1::', '6to4'],
     ['not an address', 'invalid'],

@@ -27,7 +27,7 @@ export function createAddressRules(allow: readonly string[]): AddressRules {
     refuse: (text, toClusterPort = false) => {
       if (!ipaddr.isValid(text)) return 'invalid';
       const address = ipaddr.process(text);
-      const range = METADATA.includes(address.toString()) ? 'metadata' : address.range();
+      const range = rangeOf(address);
       const isException = blocks.some((block) => isIn(address, block)) || (range === 'loopback' && loopback);
       if (isException) return toClusterPort ? 'cluster_port' : null;
       return range === 'unicast' ? null : range;
@@ -36,6 +36,14 @@ export function createAddressRules(allow: readonly string[]): AddressRules {
 }
 
 const LOOPBACK = 'loopback';
+/** `::a.b.c.d`, deprecated (RFC 4291): an IPv4 address that no other rule would see. */
+const COMPATIBLE = ipaddr.parseCIDR('::/96');
+
+function rangeOf(address: Address): string {
+  if (METADATA.includes(address.toString())) return 'metadata';
+  const range = address.range();
+  return range === 'unicast' && isIn(address, COMPATIBLE) ? 'ipv4Compatible' : range;
+}
 
 /** What is wrong with an entry of the allow list, or null. */
 export function checkAllowEntry(entry: string): string | null {

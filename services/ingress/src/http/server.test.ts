@@ -82,6 +82,15 @@ describe('every answer', () => {
     expect(answer.json().detail).toContain(detail);
   });
 
+  it.each([
+    ['is no UTF-8', Buffer.from([...Buffer.from('{"text":"'), 0xff, ...Buffer.from('"}')]), 'identity'],
+    ['is encoded', Buffer.from('{"text":"a"}'), 'gzip'],
+  ])('to a body that %s is no acceptance of other words', async (_what, payload, encoding) => {
+    const headers = { authorization, 'content-type': 'application/json', 'content-encoding': encoding };
+    const answer = await new TestPorts().app().inject({ method: 'POST', url: '/v1/messages', headers, payload });
+    expect([answer.statusCode, answer.json().code]).toEqual([400, 'invalid_json']);
+  });
+
   it('to a path whose part is too long is 404', async () => {
     const answer = await new TestPorts()
       .app()

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { AppError, type Logger } from '@turnkeeper/core';
@@ -57,10 +58,10 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   app.decorateRequest('caller', null);
   app.decorateRequest('hook', null);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
     try {
       // an empty body is no body: whether one is needed is for the route to say
-      done(null, text === '' ? undefined : readJson(String(text)));
+      done(null, bytes.length === 0 ? undefined : readJson(textOf(bytes, request.headers['content-encoding'])));
     } catch (error) {
       done(error instanceof Error ? error : new Error('thrown'));
     }
@@ -88,6 +89,14 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   });
   measure(app, metrics);
   return app;
+}
+
+/** The text of a body. Decoding what is no UTF-8 would store other words than were sent. @throws AppError `invalid_json` */
+function textOf(bytes: Buffer, encoding = 'identity'): string {
+  if (encoding !== 'identity')
+    throw new AppError({ code: 'invalid_json', message: 'send the body as it is: no content-encoding is read' });
+  if (!isUtf8(bytes)) throw new AppError({ code: 'invalid_json', message: 'the body is not UTF-8' });
+  return bytes.toString('utf8');
 }
 
 const OPTIONS: FastifyHttpOptions<Server> = {
