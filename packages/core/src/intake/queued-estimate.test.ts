@@ -29,7 +29,7 @@ describe('QueuedEstimate', () => {
     const estimate = new QueuedEstimate();
     estimate.add(tenant);
     expect(estimate.of(tenant)).toBe(0);
-    estimate.update(reading(50, 1, 120_000));
+    estimate.update(reading(50, 1, 60_000));
     estimate.add(tenant);
     expect(estimate.of(tenant)).toBe(0);
   });
