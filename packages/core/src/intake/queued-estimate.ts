@@ -1,8 +1,8 @@
 import type { TenantId } from '../ids.ts';
 import type { QueuedCount } from '../ports/intake.ts';
 
-/** Measurements older than this are no measure: the caps of lanes alone hold then. The leader rests the longer the more waits. */
-const MEASURE_AGE_MS_MAX = 60_000;
+/** Measurements older than this are no measure: the caps of lanes alone hold then. */
+const MEASURE_AGE_MS_MAX = 10_000;
 
 /**
  * How many events of a tenant wait, about: what the leader measured, and what this ingress accepted since. Cheap and
