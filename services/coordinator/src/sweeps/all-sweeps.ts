@@ -87,8 +87,7 @@ export function allSweeps(options: AllSweepsOptions): SweepGroup[] {
       everyMs: 1_000,
       sweeps: [deliveries(options), expiredInputs(options), falseDeaths({ ...options, takeovers, staleFences })],
     },
-    // it counts everything that waits: of a million events that takes seconds, and must not take a core
-    { everyMs: 2_000, restTimes: 9, sweeps: [tenantLoad(options)] },
+    { everyMs: 2_000, sweeps: [tenantLoad(options)] },
     { everyMs: 5_000, sweeps: [tenantErasure(options)] },
     { everyMs: 5_000, sweeps: [openWork(options)] },
     { everyMs: 60_000, sweeps: [history(options)] },

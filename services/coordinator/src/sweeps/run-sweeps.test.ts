@@ -38,24 +38,6 @@ test('sweeps of a group follow one another, at its pace', async () => {
   await running;
 });
 
-test('a group that takes long rests as many times as long as it is told to', async () => {
-  const begun: number[] = [];
-  const scene = begin({
-    ...{ everyMs: 250, restTimes: 9 },
-    sweeps: [
-      sweep('slow', async (signal) => {
-        begun.push(scene.clock.monotonicMs());
-        await scene.clock.sleep(100, signal);
-        return {};
-      }),
-    ],
-  });
-  await scene.clock.advance(2_500);
-  expect(begun.map((ms) => ms - (begun[0] ?? 0))).toEqual([0, 1_000, 2_000]);
-  scene.endTerm();
-  await scene.running;
-});
-
 test('a sweep that hangs is given up, holds up no other group, and is not started again before it ends', async () => {
   const hang = Promise.withResolvers<Record<string, number>>();
   const hanging = vi.fn(() => hang.promise);

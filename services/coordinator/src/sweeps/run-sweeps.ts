@@ -21,7 +21,7 @@ export async function runSweeps(options: RunSweepsOptions, term: AbortSignal): P
 
 async function runGroup(group: SweepGroup, runs: SweepRuns, term: AbortSignal): Promise<void> {
   while (!term.aborted) {
-    const pauseMs = await runs.clocked(group, async () => {
+    const pauseMs = await runs.clocked(group.everyMs, async () => {
       for (const sweep of group.sweeps) if (!term.aborted) await runs.run(sweep, term);
     });
     await runs.clock.sleep(pauseMs, term);
@@ -44,12 +44,11 @@ class SweepRuns {
     options.metrics.counter('sweep_repairs_total');
   }
 
-  /** Does the work; answers how long it rests until it is due again. */
-  async clocked({ everyMs, restTimes = 0 }: SweepGroup, work: () => Promise<void>): Promise<number> {
+  /** Does the work; answers what is left of the time until it is due again. */
+  async clocked(everyMs: number, work: () => Promise<void>): Promise<number> {
     const startedMs = this.clock.monotonicMs();
     await work();
-    const tookMs = this.clock.monotonicMs() - startedMs;
-    return Math.max(0, everyMs - tookMs, tookMs * restTimes);
+    return Math.max(0, everyMs - (this.clock.monotonicMs() - startedMs));
   }
 
   async run(sweep: Sweep, term: AbortSignal): Promise<void> {

@@ -15,7 +15,5 @@ export interface Sweep {
 /** Sweeps that follow one another, because each goes on from what the one before it found. */
 export interface SweepGroup {
   readonly everyMs: number;
-  /** It rests at least so many times as long as it took: for what grows with the work that waits. Absent: 0. */
-  readonly restTimes?: number;
   readonly sweeps: readonly Sweep[];
 }
