@@ -37,7 +37,7 @@ export class PostgresTranscriptStore implements TranscriptStore, EarlierEvents, 
       limit,
     ]);
     const found: TranscriptEntry[][] = items.map(() => []);
-    for (const { i, seq, role, body } of rows) if (!isForPeople(body)) found[i - 1]?.push({ seq, role, body });
+    for (const { i, seq, role, body } of rows) found[i - 1]?.push({ seq, role, body });
     return found;
   }
 
@@ -66,9 +66,4 @@ export class PostgresTranscriptStore implements TranscriptStore, EarlierEvents, 
     const [row] = await this.#database.query<{ readonly seq: string }>(KEEP_WORDS, values);
     return row?.seq ?? null;
   }
-}
-
-/** Words of a stopped turn, and answers to questions (migration 0161). */
-function isForPeople(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && ('cut' in body || 'inputId' in body);
 }

@@ -380,7 +380,6 @@ describe('POST /admin/v1/events/{id}/replay', () => {
     await asOwner('delete from tk.audit where subject = $1', [`event:${eventId}`]);
     expect([(await replay()).json.status, (await replay()).json.status]).toEqual(['duplicate', 'duplicate']);
     expect(await noted()).toEqual([{ detail: { eventId: json.eventId } }]);
-
     await asOwner('delete from tk.events where id = $1', [parseId(json.eventId, 'evt')]);
     const deleted = await replay();
     expect([deleted.status, deleted.json.code]).toEqual([410, 'gone']);
@@ -394,8 +393,8 @@ describe('POST /admin/v1/events/{id}/replay', () => {
     const refused = await cluster.admin(`/admin/v1/events/${eventId}/replay`, { method: 'POST' });
     expect([refused.status, refused.json.code]).toEqual([409, 'cannot_change']);
     for (const id of ['evt_01m8p7w6b8f4tb1yaj2jv95qtf', 'nonsense']) {
-      const missing = await cluster.admin(`/admin/v1/events/${id}/replay`, { method: 'POST' });
-      expect([missing.status, missing.json.code]).toEqual([404, 'not_found']);
+      const { status, json } = await cluster.admin(`/admin/v1/events/${id}/replay`, { method: 'POST' });
+      expect([status, json.code]).toEqual([404, 'not_found']);
     }
   });
 });

@@ -17,10 +17,10 @@ function ingressOf(account: ChannelAccount): ChannelIngress {
   if (ingress === null) throw new Error('webhooks come over /hooks');
   return ingress;
 }
-const macOf = (body: string, secret = SECRET) => createHmac('sha256', secret).update(body).digest('hex');
+const macOf = (body: string | Buffer, secret = SECRET) => createHmac('sha256', secret).update(body).digest('hex');
 
 interface Post {
-  readonly body: string;
+  readonly body: string | Buffer;
   readonly headers: RawRequest['headers'];
   readonly atMs?: number;
 }
@@ -123,6 +123,12 @@ describe('messages', () => {
     const body = JSON.stringify({ a: { b: ['x', { c: 1 }] }, t: '{{a.b.0}}', n: null, ok: true });
     const template = '{{a.b.0}}|{{ a.b.1.c }}|{{a.b.1}}|{{t}}|{{n}}|{{missing.x}}|{{ok}}|{{__proto__}}|{{a.b.length}}';
     expect(text(post({ template }, body))).toBe('x|1|{"c":1}|{{a.b.0}}|||true||2');
+  });
+
+  it('are refused when they are no UTF-8: what they decode to is not what was signed', () => {
+    const body = Buffer.from([...Buffer.from('{"text":"'), 0xff, ...Buffer.from('"}')]);
+    const headers = { 'x-hub-signature-256': `sha256=${macOf(body)}`, 'x-id': '1' };
+    expect(text(receive(open(hub), { body, headers }))).toBe('malformed');
   });
 
   it('are refused when they hold no text or too much', () => {

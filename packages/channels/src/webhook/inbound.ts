@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { AppError, formatId, type HttpErrorCode } from '@turnkeeper/core';
 import type { ChannelIngress, InboundDelivery, Parsed, RawRequest, Rejected, Verified } from '../channel.ts';
@@ -109,6 +110,8 @@ function parse(account: InboundAccount, { rawBody, receivedAtMs, deliveryId }: V
 }
 
 function textOf(template: string, rawBody: Uint8Array): string | null {
+  // decoded anyway it would be other words than were signed
+  if (!isUtf8(rawBody)) return null;
   try {
     const json: unknown = JSON.parse(Buffer.from(rawBody).toString('utf8'));
     return renderTemplate(template, json, TEXT_BYTES_MAX);

@@ -6,10 +6,11 @@ import { BodyBudget } from './body-budget.ts';
 const ANNOUNCED = 100_000;
 
 /** A request of which nothing has come yet; `tenant`: null for a sender who has not said who he is. */
-function sender(budget: BodyBudget, tenant: string | null) {
+function sender(budget: BodyBudget, tenant: string | null, { atHookOf }: { readonly atHookOf?: string } = {}) {
   const raw = new PassThrough();
   const caller = tenant === null ? null : { tenant: { tenantId: tenant } };
-  const request = { headers: { 'content-length': String(ANNOUNCED) }, caller, hook: null };
+  const hook = atHookOf === undefined ? null : { tenant: { tenantId: atHookOf } };
+  const request = { headers: { 'content-length': String(ANNOUNCED) }, caller, hook };
   const body = new PassThrough({ highWaterMark: ANNOUNCED });
   const counted = budget.counted(request as never, { raw } as never, body);
   const ended = once(counted.resume(), 'end').then(
@@ -40,6 +41,13 @@ describe('the memory for bodies', () => {
     sender(budget, flood).send(ANNOUNCED);
     expect(await sender(budget, flood).end(1)).toBe('overloaded');
     expect(await sender(budget, 'other').end(ANNOUNCED)).toBe('read');
+  });
+
+  it('is not taken from a tenant by those who know the address of its hook', async () => {
+    const budget = new BodyBudget(2 * ANNOUNCED);
+    sender(budget, null, { atHookOf: 'a' }).send(ANNOUNCED);
+    expect(await sender(budget, null, { atHookOf: 'a' }).end(1)).toBe('overloaded');
+    expect(await sender(budget, 'a').end(ANNOUNCED)).toBe('read');
   });
 
   it('is free again when the request is over', async () => {

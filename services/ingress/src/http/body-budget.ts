@@ -28,7 +28,7 @@ export class BodyBudget {
     body: Body,
   ): Body | Transform {
     if (announcedBytes(request) <= SMALL_BYTES) return body;
-    const holder = request.caller?.tenant.tenantId ?? request.hook?.tenant.tenantId ?? NOBODY;
+    const holder = holderOf(request);
     let heldBytes = 0;
     let isOver = reply.raw.closed;
     reply.raw.once('close', () => {
@@ -54,6 +54,11 @@ export class BodyBudget {
     counter.on('error', () => undefined);
     return body.pipe(counter);
   }
+}
+
+/** Whoever calls a hook has proved nothing yet, and must not use up what its tenant's own callers have. */
+function holderOf({ caller, hook }: FastifyRequest): string {
+  return caller?.tenant.tenantId ?? (hook === null ? NOBODY : `hook ${hook.tenant.tenantId}`);
 }
 
 /** What the sender announces; a body of unknown length may have all that any may have. */

@@ -96,8 +96,10 @@ function serve(socket: WebSocket, request: FastifyRequest, parts: SocketParts): 
     ...{ link, readJson: parts.readJson, nowMs: () => clock.monotonicMs() },
     authenticate: async (token) => {
       const principal = await principalOf(token, request, parts.access);
-      const own = openStreams.reserve(principal.tenant.tenantId);
+      // in one step: with all places taken by sockets that nobody knows yet, none could become known
       release();
+      release = () => undefined;
+      const own = openStreams.reserve(principal.tenant.tenantId);
       if (link.isOpen) release = own;
       else own();
       return principal;
