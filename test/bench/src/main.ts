@@ -71,7 +71,8 @@ for (const [name, measure] of Object.entries(PART_OF)) {
 }
 if (flags.json !== undefined) {
   await mkdir(dirname(flags.json), { recursive: true });
-  await writeFile(flags.json, `${JSON.stringify({ at: new Date().toISOString(), ...parts }, null, 2)}\n`);
+  const { ratios } = (parts['peers'] ?? {}) as { readonly ratios?: unknown };
+  await writeFile(flags.json, `${JSON.stringify({ at: new Date().toISOString(), ratios, ...parts }, null, 2)}\n`);
 }
 
 async function throughput() {
