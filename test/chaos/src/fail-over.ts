@@ -29,6 +29,7 @@ interface Scene {
  * again and waits until partitions are spread again.
  */
 export async function measureFailOver(cluster: Cluster, round: number): Promise<FailOver> {
+  for (const node of cluster.nodes) if (!node.alive) await node.restart();
   const platform = await startFakePlatform();
   try {
     const scene = { cluster, platform, round };
