@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { type Ground, openGround, startServices } from './ground.ts';
+import { type Ground, openGround } from './ground.ts';
 import { inParallel } from './in-parallel.ts';
 import { type Latencies, latenciesOf, sendSteadily } from './latencies.ts';
 import { type LayerLoad, openLayerLoad } from './layer-load.ts';
@@ -40,8 +39,7 @@ interface One {
 
 /** On services of its own: what is left of a flood would be met by whoever comes next. */
 async function measureOne({ workers, kind, flood, seconds }: One): Promise<FairnessFigures> {
-  const services = await startServices();
-  const ground = await openGround(services);
+  await using ground = await openGround();
   const client = new pg.Client({ connectionString: ground.cluster.postgresUrl });
   await client.connect();
   try {
@@ -58,8 +56,6 @@ async function measureOne({ workers, kind, flood, seconds }: One): Promise<Fairn
     return { workers, flood: kind, queuedAtEnd, few: await latenciesOf(client, sent, SETTLE_MS) };
   } finally {
     await client.end();
-    await ground[Symbol.asyncDispose]();
-    await services.stop();
   }
 }
 
@@ -81,7 +77,6 @@ async function beginFlood(many: LayerLoad, { kind, flood }: Pick<One, 'kind' | '
   });
   all.catch(ahead.reject);
   await ahead.promise;
-  await sleep(0);
 }
 
 async function queued(client: pg.Client): Promise<number> {

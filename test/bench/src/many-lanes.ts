@@ -4,7 +4,7 @@ import pg from 'pg';
 import { type Figures, type Ground, openGround, startServices } from './ground.ts';
 import { inParallel } from './in-parallel.ts';
 import { openLayerLoad } from './layer-load.ts';
-import { residentMegabytes } from './memory.ts';
+import { residentByNode } from './memory.ts';
 
 const LANES = 1_000;
 const PER_LANE = 20;
@@ -143,18 +143,14 @@ export interface ManyTenantsFigures {
 export async function measureManyTenants(tenants: number): Promise<ManyTenantsFigures> {
   await using ground = await openGround();
   const { cluster } = ground;
-  const held = async () => {
-    const pairs = cluster.nodes.map(async ({ name, pid }) => [name, await residentMegabytes(pid)] as const);
-    return Object.fromEntries(await Promise.all(pairs));
-  };
-  const before = await held();
+  const before = await residentByNode(cluster);
   const startMs = performance.now();
   await inParallel(tenants, TENANT_CALLS, (i) =>
     cluster.putTenant({ name: `tenant-${i}`, agents: [{ name: 'main', runtime: 'echo' }] }),
   );
   const seconds = Math.round((performance.now() - startMs) / 1000);
   await sleep(PAUSE_MS);
-  const after = await held();
+  const after = await residentByNode(cluster);
   const megabytes = Object.fromEntries(
     Object.keys(before).map((name) => [name, { before: before[name] ?? 0, after: after[name] ?? 0 }]),
   );

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster } from '@turnkeeper/test-harness';
+import { type Cluster, until } from '@turnkeeper/test-harness';
 import pg from 'pg';
-import { type Ground, openGround, startServices } from './ground.ts';
+import { type Ground, openGround } from './ground.ts';
 import { inParallel } from './in-parallel.ts';
 import { type Latencies, latenciesOf, sendSteadily } from './latencies.ts';
 import { type LayerLoad, openLayerLoad } from './layer-load.ts';
@@ -27,8 +27,7 @@ export interface ScaleFigures {
 
 /** Turns in flight and a second with 1, 2 and 4 workers, and what a worker that comes or goes costs. */
 export async function measureScaleOut(seconds: number): Promise<ScaleFigures> {
-  const services = await startServices();
-  const ground = await openGround(services, { TURNKEEPER_WORKER_SLOTS: String(SLOTS) });
+  await using ground = await openGround(undefined, { TURNKEEPER_WORKER_SLOTS: String(SLOTS) });
   const { cluster } = ground;
   const client = new pg.Client({ connectionString: cluster.postgresUrl });
   await client.connect();
@@ -44,8 +43,6 @@ export async function measureScaleOut(seconds: number): Promise<ScaleFigures> {
     return { agentMs: AGENT_MS, slotsPerWorker: SLOTS, steps, changes };
   } finally {
     await client.end();
-    await ground[Symbol.asyncDispose]();
-    await services.stop();
   }
 }
 
@@ -80,7 +77,8 @@ async function saturate({ cluster, layer, workers, seconds }: On & { readonly wo
   }
   const turnsPerSecond = Math.round(((await ended()) - before) / ((performance.now() - startMs) / 1000));
   await sending;
-  await untilIdle(cluster);
+  const isIdle = async () => (await cluster.metric('session-worker', 'turnkeeper_turns_running')) === 0;
+  await until('no turn runs', isIdle, 300_000);
   return { turnsPerSecond, mostRunning };
 }
 
@@ -108,13 +106,5 @@ async function resize(cluster: Cluster, workers: number): Promise<void> {
   for (const worker of alive().slice(workers)) {
     worker.signal('SIGTERM');
     await worker.exited;
-  }
-}
-
-async function untilIdle(cluster: Cluster): Promise<void> {
-  const untilMs = performance.now() + 300_000;
-  while ((await cluster.metric('session-worker', 'turnkeeper_turns_running')) > 0) {
-    if (performance.now() > untilMs) throw new Error('turns still run after five minutes');
-    await sleep(SAMPLE_MS);
   }
 }

@@ -1,8 +1,8 @@
 import pg from 'pg';
-import { type Ground, openGround, startServices } from './ground.ts';
+import { openGround } from './ground.ts';
 import { type Latencies, latenciesOf, sendSteadily } from './latencies.ts';
 import { openLayerLoad } from './layer-load.ts';
-import { residentMegabytes } from './memory.ts';
+import { residentByNode } from './memory.ts';
 
 const LANES = 2_000;
 const PERIOD_SECONDS = 60;
@@ -23,8 +23,7 @@ export interface SoakFigures {
 
 /** A steady load for so many minutes on conversations that go on: memory, latencies and tables must stay as they are. */
 export async function measureSoak(perSecond: number, minutes: number): Promise<SoakFigures> {
-  const services = await startServices();
-  const ground = await openGround(services);
+  await using ground = await openGround();
   const client = new pg.Client({ connectionString: ground.cluster.postgresUrl });
   await client.connect();
   try {
@@ -42,20 +41,17 @@ export async function measureSoak(perSecond: number, minutes: number): Promise<S
         Math.round((bytes - (before[table] ?? 0)) / sent.length),
       ]);
       before = now;
-      all.push({ latencies, megabytes: await heldBy(ground), bytesPerMessage: Object.fromEntries(grown) });
+      all.push({
+        latencies,
+        megabytes: await residentByNode(ground.cluster),
+        bytesPerMessage: Object.fromEntries(grown),
+      });
       process.stderr.write(`minute ${minute + 1}: ${JSON.stringify(all.at(-1))}\n`);
     }
     return { perSecond, minutes: all };
   } finally {
     await client.end();
-    await ground[Symbol.asyncDispose]();
-    await services.stop();
   }
-}
-
-async function heldBy({ cluster }: Ground): Promise<Record<string, number>> {
-  const pairs = cluster.nodes.map(async ({ name, pid }) => [name, await residentMegabytes(pid)] as const);
-  return Object.fromEntries(await Promise.all(pairs));
 }
 
 async function tableBytes(client: pg.Client): Promise<Record<string, number>> {

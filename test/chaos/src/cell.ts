@@ -1,3 +1,4 @@
+import { revive } from './fail-over.ts';
 import { type Fault, faults } from './faults.ts';
 import { arm, held, PHASES, type Phase } from './phases.ts';
 import { type Load, type Stage, type Trial, underLoad } from './stage.ts';
@@ -37,12 +38,7 @@ export async function trialOf(
       if (!node.alive) await node.restart();
     }
   });
-  await revive(stage);
+  await revive(stage.cluster);
   await fault.aftermath?.(stage, heldBootId, since);
   return trial;
-}
-
-/** What whoever runs the processes does: one that slept past its lease ends itself some moments after it was woken. */
-async function revive({ cluster }: Stage): Promise<void> {
-  for (const node of cluster.nodes) if (!node.alive) await node.restart();
 }
