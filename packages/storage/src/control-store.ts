@@ -23,8 +23,8 @@ import { call, json } from './columns.ts';
 import type { Database } from './database.ts';
 
 const CANCEL = call('cancel', 2);
-const CONTROL = call('control', 10);
-const TYPED = call('command', 19);
+const CONTROL = call('control_by', 11);
+const TYPED = call('command_by', 20);
 const OUTBOUND = call('outbound', 13);
 const OUTBOUND_ATTACHED = call('outbound_attached', 14);
 const ERASE_STEP = call('erase_step', 4);
@@ -89,10 +89,10 @@ export class PostgresControlStore implements ControlStore {
   }
 
   async control(request: ControlRequest): Promise<ControlResult> {
-    const { lane, sessionId, command, newSessionId, dedupe } = request;
+    const { lane, sessionId, command, newSessionId, dedupe, onlyOf = null } = request;
     const [word, label] = typeof command === 'string' ? [command, null] : ['label', command.label];
     const values = [lane.tenantId, lane.slot, lane.laneId, sessionId, word, newSessionId, label];
-    const [row] = await this.#database.query<ControlRow>(CONTROL, [...values, ...dedupeOf(dedupe)]);
+    const [row] = await this.#database.query<ControlRow>(CONTROL, [...values, ...dedupeOf(dedupe), onlyOf]);
     if (row === undefined) throw new AppError({ code: 'internal', message: 'control has no answer' });
     if (row.result !== 'done') return { result: row.result };
     if (word === 'erase') await this.#eraseWords(lane);
@@ -110,12 +110,12 @@ export class PostgresControlStore implements ControlStore {
   }
 
   async typed(nodeId: BootId, request: TypedCommand): Promise<TypedCommandResult> {
-    const { item, command, goesOn, newSessionId, noticeId, notices } = request;
+    const { item, command, goesOn, newSessionId, noticeId, notices, onlyOf = null } = request;
     const { slot, tenantId, agentId, laneId, sessionKey, dedupe } = item;
     const [row] = await this.#database.query<TypedRow>(TYPED, [
       ...[nodeId, slot, tenantId, agentId, laneId, sessionKey, ...dedupeOf(dedupe)],
       ...[item.eventId, item.accountId, json(item.body), item.traceparent, command, goesOn, newSessionId, noticeId],
-      ...[json(notices.done), json(notices.idle)],
+      ...[json(notices.done), json(notices.idle), onlyOf],
     ]);
     if (row === undefined) throw new AppError({ code: 'internal', message: 'command has no answer' });
     return typedResult(row, tenantId);

@@ -121,6 +121,27 @@ describe('a visitor', () => {
     expect((await fay.next(({ type }) => type === 'error')).data).toMatchObject({ code: 'nothing_to_stop' });
   });
 
+  test('stops in a room of several what its own message began, and nobody else’s', async () => {
+    const room = { agentId: 'held', rooms: ['salon'] };
+    using kit = await visit('kit', room);
+    using leo = await visit('leo', { ...room, node: 1 });
+    kit.say('salon', 'm-1', 'never mind');
+    const { runId } = await kit.answerTo('m-1');
+    await kit.next(({ type }) => type === 'turn.started');
+    leo.send({ type: 'stop', room: 'salon' });
+    expect((await leo.next(({ type }) => type === 'error')).data).toMatchObject({ code: 'nothing_to_stop' });
+    const key = encodeURIComponent('agent:held:webchat:dm:salon');
+    const { json } = await cluster.api('/v1/client-tokens', { body: { sub: 'leo', ...room } });
+    const byHttp = await cluster.api(`/v1/sessions/${key}/stop`, { method: 'POST', key: json.token, body: {} });
+    expect(byHttp).toMatchObject({ status: 409, json: { code: 'nothing_to_stop' } });
+    leo.say('salon', 'm-2', '/stop');
+    expect((await leo.next(({ type }) => type === 'notice.created')).data).toMatchObject({ code: 'nothing_to_stop' });
+    expect((await cluster.api(`/v1/runs/${runId}`)).json.status).toBe('running');
+    kit.send({ type: 'stop', room: 'salon' });
+    const settled = await kit.next(({ type, data }) => type === 'run.settled' && data?.['runId'] === runId);
+    expect(settled.data).toMatchObject({ status: 'discarded' });
+  });
+
   test('stops what runs by typing /stop, is told truly what came of it, and by nobody else’s text', async () => {
     using ida = await visit('ida', { agentId: 'held' });
     ida.say('u_ida', 'm-1', '/stopped is no command');

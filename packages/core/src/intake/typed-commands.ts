@@ -10,6 +10,8 @@ import type { Acceptance, AcceptMessage, InboundMessage } from './accept-message
 export interface CommandText {
   readonly command: TypedCommand['command'];
   readonly rest: string;
+  /** The sender whose work alone it may end; absent: anybody's. */
+  readonly onlyOf?: string;
 }
 
 const WORDS = { stop: ['/stop'], reset: ['/new', '/reset'] } as const;
@@ -30,7 +32,8 @@ const NOTICES = {
   },
   reset: {
     done: { code: 'session_reset', text: 'A new conversation begins.' },
-    idle: { code: 'session_reset', text: 'A new conversation begins.' },
+    // only where somebody may end his own work alone
+    idle: { code: 'lane_busy', text: 'Others are being answered here. Ask for a new conversation when they are done.' },
   },
 } as const;
 
@@ -66,7 +69,7 @@ export class TypedCommands {
    * @throws AppError `malformed_key`, `idempotency_mismatch`; where a message follows, also `tenant_queue_full` and
    *   `draining`: nothing was done. StoreError: it may have been done, repeat with the same idempotency key.
    */
-  async give(message: InboundMessage, { command, rest }: CommandText): Promise<Acceptance> {
+  async give(message: InboundMessage, { command, rest, onlyOf }: CommandText): Promise<Acceptance> {
     const { acceptMessage, control, nodeId, ids, partitionOf } = this.#options;
     const { content } = message;
     const goesOn = rest !== '';
@@ -80,6 +83,7 @@ export class TypedCommands {
       ...{ item, command, goesOn, notices: NOTICES[command] },
       newSessionId: ids.next() as SessionId,
       noticeId: ids.next() as MessageId,
+      ...(onlyOf !== undefined && { onlyOf }),
     });
     if (result.result === 'mismatch') throw mismatch();
     const isNew = result.result === 'accepted';

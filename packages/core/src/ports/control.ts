@@ -36,6 +36,11 @@ export interface ControlRequest {
   readonly newSessionId: SessionId;
   /** Only for what makes something: a reset. */
   readonly dedupe: AcceptItem['dedupe'] | null;
+  /**
+   * The sender (`userId`) whose work alone may end: a turn that carries a message of his, or his message that waits first. What
+   * would end somebody else's is refused: `nothing_to_stop`, a reset `lane_busy`. Absent: anybody's.
+   */
+  readonly onlyOf?: string;
 }
 
 export type ControlResult =
@@ -54,7 +59,7 @@ export type ControlResult =
   | { readonly result: 'same' | 'duplicate' }
   /**
    * Refused, nothing changed. `past`: the session is not the lane's any more, or archived. `lane_busy`: a turn runs or is
-   * owed, or, for `erase`, something waits or is to be delivered. `no_session`: the lane has none yet.
+   * owed, or, for `erase`, something waits or is to be delivered, or, for a reset, somebody else's work is under way. `no_session`: the lane has none yet.
    */
   | {
       readonly result:
@@ -110,6 +115,8 @@ export interface TypedCommand {
   readonly goesOn: boolean;
   readonly newSessionId: SessionId;
   readonly noticeId: MessageId;
+  /** As in `ControlRequest`; a reset that is refused leaves what follows the word to the session that goes on. */
+  readonly onlyOf?: string;
   /** What is said where something was done, and where there was nothing to do. */
   readonly notices: { readonly done: Notice; readonly idle: Notice };
 }

@@ -20,6 +20,7 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ControlledLane } from '../runs/announce-end.ts';
+import { endsOnly, roomsOf, type Visitor } from '../visitors/visitor.ts';
 import { IdempotencyKeys } from './idempotency.ts';
 import { parseBody, parseQuery } from './requests.ts';
 import { type BySession, findSession, type SessionParts, sessionAnswer } from './sessions.ts';
@@ -86,7 +87,9 @@ async function obey(
   const { lane, sessionKey } = session;
   const sessionId = namedGeneration(request, session);
   if (command === 'archive' && sessionId === null && !mayArchive(session.status)) return sessionAnswer(session);
-  const asked = { lane, command, sessionId, dedupe };
+  const principal = parts.access.principalOf(request);
+  const own = principal.kind === 'visitor' ? endsOnlyIn(principal, sessionKey) : {};
+  const asked = { lane, command, sessionId, dedupe, ...own };
   const result = await parts.control.control({ ...asked, newSessionId: parts.ids.next() as SessionId });
   if (result.result === 'done') {
     if (result.turnId !== null) parts.signals.stopTurn(lane.tenantId, result.turnId);
@@ -95,6 +98,12 @@ async function obey(
   }
   if (result.result === 'same' || result.result === 'duplicate') return sessionNow(session, parts);
   throw refusedBy(result.result);
+}
+
+/** In the room that is this conversation. */
+function endsOnlyIn(visitor: Visitor, sessionKey: string): Pick<ControlRequest, 'onlyOf'> {
+  const room = roomsOf(visitor).find((one) => one.sessionKey === sessionKey);
+  return room === undefined ? { onlyOf: visitor.sub } : endsOnly(visitor, room);
 }
 
 /** Who names one generation means no other; who names a key means whatever session it has. */

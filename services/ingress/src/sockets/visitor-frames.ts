@@ -34,7 +34,7 @@ import type { IntakeMetrics } from '../intake/intake-metrics.ts';
 import { filesOf } from '../intake/message-files.ts';
 import type { ControlledLane } from '../runs/announce-end.ts';
 import type { StreamCursor } from '../streams/stream-filter.ts';
-import { type Room, roomOf, roomsOf, type Visitor } from '../visitors/visitor.ts';
+import { endsOnly, type Room, roomOf, roomsOf, type Visitor } from '../visitors/visitor.ts';
 import type { FrameHandler } from './client-socket.ts';
 import type { JoinedRooms } from './joined-rooms.ts';
 import type { SocketLink } from './socket-link.ts';
@@ -170,7 +170,9 @@ export class VisitorFrames implements FrameHandler {
       },
     };
     const command = refs.length === 0 ? commandOf(text) : null;
-    const acceptance = await (command === null ? acceptMessage.accept(message) : typedCommands.give(message, command));
+    const acceptance = await (command === null
+      ? acceptMessage.accept(message)
+      : typedCommands.give(message, { ...command, ...endsOnly(this.#visitor, room) }));
     const kind = command === null ? 'message' : 'command';
     const ms = clock.monotonicMs() - startedMs;
     metrics.answered(acceptance, { door: 'socket', kind, platform: event.platform, ms });
@@ -195,7 +197,7 @@ export class VisitorFrames implements FrameHandler {
     const lane = this.#laneOf(room);
     const newSessionId = ids.next() as SessionId;
     const asked = { lane, command: 'stop', sessionId: null, newSessionId, dedupe: null } as const;
-    const result = await control.control(asked);
+    const result = await control.control({ ...asked, ...endsOnly(this.#visitor, room) });
     if (result.result !== 'done') throw new AppError({ code: 'nothing_to_stop', message: 'nothing runs or waits' });
     if (result.turnId !== null) signals.stopTurn(lane.tenantId, result.turnId);
     announceControl({ ...result, lane, sessionKey: room.sessionKey });

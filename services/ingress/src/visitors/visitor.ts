@@ -2,6 +2,7 @@ import {
   type AccountConfig,
   type AgentConfig,
   type LaneRef,
+  OWN_ROOM,
   type Source,
   type TenantConfig,
   webChatSource,
@@ -32,6 +33,14 @@ export function roomOf(visitor: Visitor, room: string): Room | null {
   if (!visitor.rooms.includes(room)) return null;
   const { sub, name, agent, account } = visitor;
   return { room, ...webChatSource({ room, sub, name, agent, accountName: account?.name ?? null }) };
+}
+
+/**
+ * Whose work alone this visitor may end in a room (`ControlRequest.onlyOf`): in one that others may speak in, his own; in the one
+ * that only he has, anything.
+ */
+export function endsOnly({ sub }: Visitor, { room }: Room): { readonly onlyOf?: string } {
+  return room === `${OWN_ROOM}${sub}` ? {} : { onlyOf: sub };
 }
 
 /** All rooms of this visitor. */

@@ -1,0 +1,123 @@
+import type { BootId, ControlRequest, MessageId, SessionId, TenantId, TypedCommand } from '@turnkeeper/core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { checkInvariants } from './invariants.ts';
+import { freshId, message, openStage, type Stage, type StageLane } from './testing/stage.ts';
+
+const NOTICES = { done: { code: 'done', text: 'Done.' }, idle: { code: 'idle', text: 'Nothing.' } };
+let stage: Stage;
+let tenant: TenantId;
+let worker: BootId;
+let names = 0;
+
+beforeAll(async () => {
+  stage = await openStage(inject('urls'));
+  tenant = await stage.tenant('acme');
+  worker = await stage.worker();
+});
+afterAll(async () => {
+  try {
+    expect((await checkInvariants(stage.sweep, new Date(0))).violations).toEqual([]);
+  } finally {
+    await stage.close();
+  }
+});
+
+/** A room in which each of these said a word, in this order. */
+async function roomOf(...senders: string[]): Promise<StageLane> {
+  const lane = stage.lane(tenant, `room-${names++}`);
+  for (const userId of senders) await stage.intake.accept(worker, [said(lane, userId)]);
+  return lane;
+}
+
+const said = (lane: StageLane, userId: string) =>
+  message(lane, userId, {
+    body: { text: userId, source: { platform: 'webchat', chatType: 'dm', chatId: 'r', userId } },
+  });
+
+function control(lane: StageLane, command: ControlRequest['command'], onlyOf: string) {
+  return stage.control.control({
+    ...{ lane, sessionId: null, command, newSessionId: freshId<SessionId>(), dedupe: null, onlyOf },
+  });
+}
+
+function typed(lane: StageLane, onlyOf: string, over: Partial<TypedCommand> = {}) {
+  const item = { ...said(lane, onlyOf), kind: 'command' as const };
+  const [newSessionId, noticeId] = [freshId<SessionId>(), freshId<MessageId>()];
+  const request = { item, command: 'reset', goesOn: false, newSessionId, noticeId, notices: NOTICES, onlyOf } as const;
+  return stage.control.typed(worker, { ...request, ...over });
+}
+
+const statesOf = async (lane: StageLane) => {
+  const text = 'select state from tk.events where lane_id = $1 order by ord';
+  return (await stage.rows<{ state: number }>(text, [lane.laneId])).map(({ state }) => state);
+};
+
+const laneRow = (lane: StageLane) => stage.rows('select * from tk.lanes where id = $1', [lane.laneId]);
+
+describe('stop of own work', () => {
+  test('leaves the turn of another alone, and all that waits behind it, and writes nothing', async () => {
+    const lane = await roomOf('ann', 'ann', 'bob');
+    const turn = await stage.claim(worker, lane);
+    const before = await laneRow(lane);
+    expect(await control(lane, 'stop', 'bob')).toEqual({ result: 'nothing_to_stop' });
+    expect(await laneRow(lane)).toEqual(before);
+    expect(await stage.commit(worker, turn)).toMatchObject({ result: 'ok' });
+    expect(await statesOf(lane)).toEqual([10, 0, 0]);
+  });
+
+  test('takes away his message that waits first while the turn of another goes on to its end', async () => {
+    const lane = await roomOf('ann', 'bob', 'bob');
+    const turn = await stage.claim(worker, lane);
+    expect(await control(lane, 'stop', 'bob')).toMatchObject({
+      result: 'done',
+      turnId: null,
+      ended: [expect.any(String)],
+    });
+    expect(await stage.commit(worker, turn)).toMatchObject({ result: 'ok' });
+    expect(await statesOf(lane)).toEqual([10, 18, 0]);
+  });
+
+  test('ends his turn, and leaves the message of another that waits first', async () => {
+    const lane = await roomOf('ann', 'bob');
+    const turn = await stage.claim(worker, lane);
+    expect(await control(lane, 'stop', 'ann')).toMatchObject({ result: 'done', turnId: turn.fence.turnId });
+    expect(await stage.commit(worker, turn)).toEqual({ result: 'stale' });
+    expect(await statesOf(lane)).toEqual([18, 0]);
+  });
+
+  test('takes the resume that is owed to him, and to nobody else, with it', async () => {
+    const lane = await roomOf('ann');
+    const turn = await stage.claim(worker, lane);
+    await stage.lanes.handBack(worker, [{ ...turn, hadEffect: true, reason: 'shutdown_timeout' }]);
+    expect(await control(lane, 'stop', 'bob')).toEqual({ result: 'nothing_to_stop' });
+    expect(await control(lane, 'stop', 'ann')).toMatchObject({ result: 'done', turnId: null });
+    expect(await statesOf(lane)).toEqual([18]);
+  });
+});
+
+describe('a typed reset of own work', () => {
+  test('is refused where somebody else’s message is under way, and says so', async () => {
+    const lane = await roomOf('bob', 'ann');
+    const turn = await stage.claim(worker, lane);
+    expect(await typed(lane, 'bob')).toMatchObject({ result: 'accepted' });
+    expect(await statesOf(lane)).toEqual([0, 0, 18]);
+    const text = "select body ->> 'code' code from tk.messages where lane_id = $1 and role = 'notice'";
+    expect(await stage.rows(text, [lane.laneId])).toEqual([{ code: 'idle' }]);
+    expect(await stage.commit(worker, turn)).toMatchObject({ result: 'ok' });
+  });
+
+  test('leaves what follows the word to the session that goes on', async () => {
+    const lane = await roomOf('ann');
+    const turn = await stage.claim(worker, lane);
+    expect(await typed(lane, 'bob', { goesOn: true })).toMatchObject({ result: 'accepted', position: 1 });
+    await stage.commit(worker, turn);
+    expect(await stage.claim(worker, lane)).toMatchObject({ sessionId: turn.sessionId, events: [{ kind: 'command' }] });
+  });
+
+  test('begins a fresh session where only his own is there', async () => {
+    const lane = await roomOf('bob', 'bob');
+    await stage.claim(worker, lane);
+    expect(await typed(lane, 'bob')).toMatchObject({ result: 'accepted', done: { turnId: expect.any(String) } });
+    expect(await statesOf(lane)).toEqual([18, 18, 18]);
+  });
+});
