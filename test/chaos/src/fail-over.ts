@@ -6,6 +6,8 @@ const LANES = 64;
 const PROBES_PER_SECOND = 20;
 /** Long enough for the death to be declared and its lanes to go on. */
 const PROBE_SECONDS = 6;
+/** The messages for the lanes of the dead worker come within this, while nobody has noticed yet. */
+const SPREAD_MS = 1_500;
 
 /** Milliseconds from the kill of a worker to the start of the next turn of each lane that it owned. */
 export interface FailOver {
@@ -24,7 +26,7 @@ interface Scene {
 }
 
 /**
- * Kills the worker that owns most, sends one message to each lane of it at once, and takes from the replies when their
+ * Kills the worker that owns most, sends one message to each lane of it before its death is noticed, and takes from the replies when their
  * turns began (database clock; one machine). Lanes of the other workers are measured before and meanwhile. Starts the worker
  * again and waits until partitions are spread again.
  */
@@ -92,7 +94,13 @@ async function warmUp(scene: Scene): Promise<{ lanes: number[]; others: number[]
 }
 
 async function delaysOf(scene: Scene, lanes: readonly number[], killedAtMs: number): Promise<number[]> {
-  const runs = new Set((await Promise.all(lanes.map((lane) => send(scene, lane)))).map(({ runId }) => runId));
+  // at an even pace: sent all at once they would be a load of their own on the lanes beside them
+  const sending: ReturnType<typeof send>[] = [];
+  for (const lane of lanes) {
+    sending.push(send(scene, lane));
+    await sleep(SPREAD_MS / lanes.length);
+  }
+  const runs = new Set((await Promise.all(sending)).map(({ runId }) => runId));
   const replies = () => scene.platform.sends.filter(({ body }) => runs.has(body.runId));
   await until('replies after the kill', () => replies().length >= runs.size, 30_000);
   return replies()
