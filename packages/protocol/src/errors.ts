@@ -10,7 +10,9 @@ export interface HttpErrorInfo {
 
 /** Every code an HTTP answer may carry (surface §5). Codes never change meaning; `docs/errors.md` is made from this table. */
 export const HTTP_ERRORS: Readonly<Record<HttpErrorCode, HttpErrorInfo>> = {
-  invalid_json: bad('The body is not JSON. Send one JSON object with content-type application/json.'),
+  invalid_json: bad(
+    'The body is not JSON in UTF-8, or is encoded. Send one JSON object with content-type application/json.',
+  ),
   invalid_field: bad('A field has a value that is not allowed. The errors list names it.'),
   unknown_field: bad('A field is not known here. Check its spelling; nothing was stored.'),
   missing_field: bad('A field is missing. The errors list names it.'),
@@ -56,9 +58,9 @@ export const HTTP_ERRORS: Readonly<Record<HttpErrorCode, HttpErrorInfo>> = {
   ambiguous: conflict('The key exists under several agents. Add agentId.'),
   main_session: conflict('The main conversation of an agent is never archived or deleted. Reset it instead.'),
   cannot_change: conflict('This property cannot be changed once it is set.'),
-  lane_busy: conflict('A turn is running in this conversation.'),
+  lane_busy: conflict('Something runs or waits in this conversation that this would end.'),
   lane_paused: conflict('The conversation is paused.'),
-  nothing_to_stop: conflict('Nothing is running or waiting in this conversation.'),
+  nothing_to_stop: conflict('Nothing that you may stop runs or waits in this conversation.'),
   run_final: conflict('The run has already ended.'),
   input_closed: conflict('The question was answered, has expired or was withdrawn.'),
   gone: { status: 410, retryable: false, text: 'This existed and was removed for good.' },

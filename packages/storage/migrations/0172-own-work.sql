@@ -25,11 +25,13 @@ language sql stable security invoker as $f$
     from n)
   select x.ords, p_command = 'reset' or p_command = 'stop' and (p_user is null or x.own_work),
     case when p_command = 'stop' and x.ords is null then 'nothing_to_stop'
-         when p_command = 'reset' and x.others then 'lane_busy' end
+         when p_command = 'reset' and x.others then 'lane_busy'
+         when p_command not in ('stop', 'reset') and p_user is not null then 'lane_busy' end   -- nobody asks that
   from x
 $f$;
 
--- control_by: `control`, of p_user's work alone where it is not null
+-- control_by: `control`, of p_user's work alone where it is not null: a stop that takes away only a waiting message leaves the turn
+-- and its fence, and a reset where somebody else's work is under way is answered `lane_busy`. The other answers as in 0087.
 create function tk.control_by(p_tenant uuid, p_slot smallint, p_lane uuid, p_session uuid, p_command text, p_new uuid, p_label text,
   p_scope uuid, p_key text, p_hash bytea, p_user text)
 returns table (result text, seq bigint, turn_id uuid, session_id uuid, ended uuid[], at timestamptz)
@@ -126,10 +128,10 @@ returns table (result text, seq bigint, turn_id uuid, session_id uuid, ended uui
 language sql volatile security invoker as $f$
   select * from tk.control_by(p_tenant, p_slot, p_lane, p_session, p_command, p_new, p_label, p_scope, p_key, p_hash, null)
 $f$;
-drop function tk.control_ends;
+-- control_ends stays for calls that wait for a lane while this is applied; it is dropped one release later
 
--- command_by: `command`, of p_user's work alone where it is not null. A reset that would end somebody else's does nothing: what
--- follows the word is then said in the session that goes on.
+-- command_by: `command`, of p_user's work alone where it is not null. A reset that would end somebody else's does nothing but to
+-- say so: what follows the word is then said in the session that goes on.
 create function tk.command_by(
   p_node uuid, p_slot smallint, p_tenant uuid, p_agent uuid, p_lane uuid, p_key text, p_scope uuid, p_dedupe text, p_hash bytea,
   p_event uuid, p_account uuid, p_body jsonb, p_traceparent text,
@@ -162,9 +164,12 @@ begin
       where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.state < 10;
     update tk.events e set state = 0, settled_at = null
       where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.ord = v_a.ord;
-  else
+  end if;
+  if not p_goes_on or v_c.result <> 'done' then
     select o.seq, o.session_id into v_seq, v_session from tk.outbound(p_tenant, p_slot, p_lane, null, p_session, p_notice, 'notice',
       case v_c.result when 'done' then p_done else p_idle end, null, p_scope, p_dedupe || '#notice', p_hash, 1) o;
+  end if;
+  if not p_goes_on then
     update tk.events e set end_seq = v_seq, session_id = v_session
       where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.ord = v_a.ord;
   end if;

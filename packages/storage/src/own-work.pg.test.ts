@@ -1,5 +1,7 @@
-import type { BootId, ControlRequest, MessageId, SessionId, TenantId, TypedCommand } from '@turnkeeper/core';
+import type { BootId, ControlRequest, InputId, MessageId, SessionId, TenantId, TypedCommand } from '@turnkeeper/core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { call } from './columns.ts';
+import { PostgresInputStore } from './input-store.ts';
 import { checkInvariants } from './invariants.ts';
 import { freshId, message, openStage, type Stage, type StageLane } from './testing/stage.ts';
 
@@ -52,6 +54,9 @@ const statesOf = async (lane: StageLane) => {
   return (await stage.rows<{ state: number }>(text, [lane.laneId])).map(({ state }) => state);
 };
 
+const noticesOf = (lane: StageLane) =>
+  stage.rows("select body ->> 'code' code from tk.messages where lane_id = $1 and role = 'notice'", [lane.laneId]);
+
 const laneRow = (lane: StageLane) => stage.rows('select * from tk.lanes where id = $1', [lane.laneId]);
 
 describe('stop of own work', () => {
@@ -85,6 +90,42 @@ describe('stop of own work', () => {
     expect(await statesOf(lane)).toEqual([18, 0]);
   });
 
+  test('leaves the resume that another is owed, and takes away his message behind it', async () => {
+    const lane = await roomOf('ann', 'bob');
+    const turn = await stage.claim(worker, lane);
+    await stage.lanes.handBack(worker, [{ ...turn, hadEffect: true, reason: 'shutdown_timeout' }]);
+    expect(await control(lane, 'stop', 'bob')).toMatchObject({ result: 'done', turnId: null });
+    expect(await statesOf(lane)).toEqual([1, 18]);
+    expect(await laneRow(lane)).toMatchObject([{ resume_of: turn.fence.turnId }]);
+  });
+
+  test('withdraws the question of his turn, and of nobody else’s', async () => {
+    const inputs = new PostgresInputStore(stage.engine);
+    const lane = await roomOf('ann');
+    const { fence } = await stage.claim(worker, lane);
+    const [inputId, messageId, stepId] = [freshId<InputId>(), freshId<MessageId>(), freshId<MessageId>()];
+    const question = { kind: 'question', text: 'What now?', waitMs: 60_000 } as const;
+    await inputs.ask({ lane, fence, inputId, messageId, stepId, question });
+    expect(await control(lane, 'stop', 'bob')).toEqual({ result: 'nothing_to_stop' });
+    expect(await laneRow(lane)).toMatchObject([{ waits_for: inputId }]);
+    expect(await control(lane, 'stop', 'ann')).toMatchObject({ result: 'done' });
+    expect(await inputs.answer(tenant, inputId, { text: 'x' })).toEqual({ result: 'closed' });
+  });
+
+  test('is no visitor’s where a wake runs', async () => {
+    const lane = stage.lane(tenant, `room-${names++}`);
+    await stage.send(lane, 'wake', { kind: 'wake' });
+    const turn = await stage.claim(worker, lane);
+    expect(await control(lane, 'stop', 'bob')).toEqual({ result: 'nothing_to_stop' });
+    expect(await control(lane, 'reset', 'bob')).toEqual({ result: 'lane_busy' });
+    expect(await stage.commit(worker, turn)).toMatchObject({ result: 'ok' });
+  });
+
+  test('is of no other command: it is refused', async () => {
+    const lane = await roomOf('bob');
+    expect(await control(lane, 'suspend', 'bob')).toEqual({ result: 'lane_busy' });
+  });
+
   test('takes the resume that is owed to him, and to nobody else, with it', async () => {
     const lane = await roomOf('ann');
     const turn = await stage.claim(worker, lane);
@@ -101,8 +142,8 @@ describe('a typed reset of own work', () => {
     const turn = await stage.claim(worker, lane);
     expect(await typed(lane, 'bob')).toMatchObject({ result: 'accepted' });
     expect(await statesOf(lane)).toEqual([0, 0, 18]);
-    const text = "select body ->> 'code' code from tk.messages where lane_id = $1 and role = 'notice'";
-    expect(await stage.rows(text, [lane.laneId])).toEqual([{ code: 'idle' }]);
+    expect(await noticesOf(lane)).toEqual([{ code: 'idle' }]);
+    expect(await laneRow(lane)).toMatchObject([{ session_id: turn.sessionId }]);
     expect(await stage.commit(worker, turn)).toMatchObject({ result: 'ok' });
   });
 
@@ -110,14 +151,26 @@ describe('a typed reset of own work', () => {
     const lane = await roomOf('ann');
     const turn = await stage.claim(worker, lane);
     expect(await typed(lane, 'bob', { goesOn: true })).toMatchObject({ result: 'accepted', position: 1 });
+    expect(await noticesOf(lane)).toEqual([{ code: 'idle' }]);
     await stage.commit(worker, turn);
     expect(await stage.claim(worker, lane)).toMatchObject({ sessionId: turn.sessionId, events: [{ kind: 'command' }] });
   });
 
   test('begins a fresh session where only his own is there', async () => {
     const lane = await roomOf('bob', 'bob');
+    await stage.send(lane, 'wake', { kind: 'wake' });
     await stage.claim(worker, lane);
-    expect(await typed(lane, 'bob')).toMatchObject({ result: 'accepted', done: { turnId: expect.any(String) } });
-    expect(await statesOf(lane)).toEqual([18, 18, 18]);
+    const newSessionId = freshId<SessionId>();
+    const done = { turnId: expect.any(String), sessionId: newSessionId };
+    expect(await typed(lane, 'bob', { newSessionId })).toMatchObject({ result: 'accepted', done });
+    expect(await statesOf(lane)).toEqual([18, 18, 0, 18]);
   });
+});
+
+test('programs of the version before end anybody’s work, under the names that they know', async () => {
+  const lane = await roomOf('ann');
+  await stage.claim(worker, lane);
+  const asked = [tenant, lane.slot, lane.laneId, null, 'stop', freshId(), null, null, null, null];
+  expect(await stage.engine.query(call('control', 10), asked)).toMatchObject([{ result: 'done' }]);
+  expect(await statesOf(lane)).toEqual([18]);
 });

@@ -1,7 +1,6 @@
-import { revive } from './fail-over.ts';
 import { type Fault, faults } from './faults.ts';
 import { arm, held, PHASES, type Phase } from './phases.ts';
-import { type Load, type Stage, type Trial, underLoad } from './stage.ts';
+import { type Load, revive, type Stage, type Trial, underLoad } from './stage.ts';
 
 export interface Cell {
   readonly name: string;
@@ -37,8 +36,7 @@ export async function trialOf(
       node.signal('SIGCONT');
       if (!node.alive) await node.restart();
     }
-  });
-  await revive(stage.cluster);
+  }).finally(async () => revive(stage.cluster));
   await fault.aftermath?.(stage, heldBootId, since);
   return trial;
 }

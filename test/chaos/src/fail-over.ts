@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SIGNED_WEBHOOK } from '@turnkeeper/cli/load';
 import { type Cluster, type FakePlatform, type NodeProcess, startFakePlatform, until } from '@turnkeeper/test-harness';
+import { revive } from './stage.ts';
 
 const LANES = 64;
 const PROBES_PER_SECOND = 20;
@@ -56,11 +57,6 @@ export async function measureFailOver(cluster: Cluster, round: number): Promise<
   }
 }
 
-/** What whoever runs the processes does: one that slept past its lease ends itself some moments after it was woken. */
-export async function revive({ nodes }: Pick<Cluster, 'nodes'>): Promise<void> {
-  for (const node of nodes) if (!node.alive) await node.restart();
-}
-
 /** The value below which 99 of 100 lie; 0 of none. */
 export function p99(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.99) - 1] ?? 0;
@@ -94,13 +90,9 @@ async function warmUp(scene: Scene): Promise<{ lanes: number[]; others: number[]
 }
 
 async function delaysOf(scene: Scene, lanes: readonly number[], killedAtMs: number): Promise<number[]> {
-  // at an even pace: sent all at once they would be a load of their own on the lanes beside them
-  const sending: ReturnType<typeof send>[] = [];
-  for (const lane of lanes) {
-    sending.push(send(scene, lane));
-    await sleep(SPREAD_MS / lanes.length);
-  }
-  const runs = new Set((await Promise.all(sending)).map(({ runId }) => runId));
+  // all at once they would be a load of their own on the lanes beside them
+  const sent = await sendEvenly(scene, lanes, SPREAD_MS / lanes.length);
+  const runs = new Set(sent.map(({ runId }) => runId));
   const replies = () => scene.platform.sends.filter(({ body }) => runs.has(body.runId));
   await until('replies after the kill', () => replies().length >= runs.size, 30_000);
   return replies()
@@ -110,17 +102,24 @@ async function delaysOf(scene: Scene, lanes: readonly number[], killedAtMs: numb
 
 /** Messages at an even pace, one lane after another; how long each took to its reply. */
 async function probe(scene: Scene, lanes: readonly number[]): Promise<number[]> {
-  const sentAtMs = new Map<string, number>();
-  const sending: Promise<void>[] = [];
-  for (let n = 0; n < PROBE_SECONDS * PROBES_PER_SECOND && lanes.length > 0; n++) {
-    const atMs = Date.now();
-    sending.push(send(scene, lanes[n % lanes.length] ?? 0).then(({ runId }) => void sentAtMs.set(runId, atMs)));
-    await sleep(1000 / PROBES_PER_SECOND);
-  }
-  await Promise.all(sending);
+  const count = lanes.length === 0 ? 0 : PROBE_SECONDS * PROBES_PER_SECOND;
+  const turns = Array.from({ length: count }, (_, n) => lanes[n % lanes.length] ?? 0);
+  const sent = await sendEvenly(scene, turns, 1000 / PROBES_PER_SECOND);
+  const sentAtMs = new Map(sent.map(({ runId, atMs }) => [runId, atMs]));
   const replies = () => scene.platform.sends.filter(({ body }) => sentAtMs.has(body.runId));
   await until('replies of the other lanes', () => replies().length >= sentAtMs.size, 30_000);
   return replies().map(({ atMs, body }) => atMs - (sentAtMs.get(body.runId) ?? atMs));
+}
+
+/** One message to each of these lanes, one lane after another. */
+function sendEvenly(scene: Scene, lanes: readonly number[], everyMs: number) {
+  return Promise.all(
+    lanes.map(async (lane, n) => {
+      await sleep(n * everyMs);
+      const atMs = Date.now();
+      return { ...(await send(scene, lane)), atMs };
+    }),
+  );
 }
 
 async function send({ cluster, round }: Scene, lane: number): Promise<{ runId: string; partition: number }> {

@@ -50,6 +50,11 @@ export interface Load {
   readonly enough?: AbortSignal;
 }
 
+/** What whoever runs the processes does: one that slept past its lease ends itself some moments after it was woken. */
+export async function revive({ nodes }: Pick<Cluster, 'nodes'>): Promise<void> {
+  for (const node of nodes) if (!node.alive) await node.restart();
+}
+
 /**
  * Runs load through both ingresses while `fault` does its worst, then judges: from the client's acceptances and the receiver's
  * sends, from the rows, and from the timeline of every event.

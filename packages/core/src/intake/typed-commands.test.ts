@@ -50,21 +50,28 @@ function setUp() {
   const commands = new TypedCommands({
     ...{ ...parts, acceptMessage },
     control: {
-      typed: async (_node, { command }) => {
-        done.push(command);
+      typed: async (_node, { command, onlyOf }) => {
+        done.push(onlyOf === undefined ? command : `${command} of ${onlyOf}`);
         return { result: 'accepted', position: 0, ord: '1', done: null };
       },
     },
     signals: { stopTurn: () => undefined },
     announce: () => undefined,
   });
-  const give = (message: InboundMessage) => commands.give(message, commandOf(message.content.text) ?? never());
+  const give = (message: InboundMessage, own = {}) =>
+    commands.give(message, commandOf(message.content.text) ?? never(), own);
   return { acceptMessage, done, give, queued, stored };
 }
 
 function never(): never {
   throw new Error('no command');
 }
+
+it('says whose own work alone a command may end', async () => {
+  const { done, give } = setUp();
+  await give(typed('/stop'), { onlyOf: 'ann' });
+  expect(done).toEqual(['stop of ann']);
+});
 
 describe('a typed command where no message is taken', () => {
   it('does nothing when a message follows it, and counts what follows until then', async () => {

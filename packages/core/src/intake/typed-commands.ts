@@ -10,8 +10,6 @@ import type { Acceptance, AcceptMessage, InboundMessage } from './accept-message
 export interface CommandText {
   readonly command: TypedCommand['command'];
   readonly rest: string;
-  /** The sender whose work alone it may end; absent: anybody's. */
-  readonly onlyOf?: string;
 }
 
 const WORDS = { stop: ['/stop'], reset: ['/new', '/reset'] } as const;
@@ -28,12 +26,12 @@ export function commandOf(text: string): CommandText | null {
 const NOTICES = {
   stop: {
     done: { code: 'stopped', text: 'Stopped.' },
-    idle: { code: 'nothing_to_stop', text: 'There is nothing to stop.' },
+    idle: { code: 'nothing_to_stop', text: 'There is nothing of yours to stop.' },
   },
   reset: {
     done: { code: 'session_reset', text: 'A new conversation begins.' },
-    // only where somebody may end his own work alone
-    idle: { code: 'lane_busy', text: 'Others are being answered here. Ask for a new conversation when they are done.' },
+    // a reset that may end anybody's work is always done
+    idle: { code: 'lane_busy', text: 'No new conversation yet: a message of somebody else is under way.' },
   },
 } as const;
 
@@ -65,11 +63,15 @@ export class TypedCommands {
   }
 
   /**
-   * Resolves after the commit. `message` is the whole of it, as typed.
+   * Resolves after the commit. `message` is the whole of it, as typed; `own`: whose work alone the command may end.
    * @throws AppError `malformed_key`, `idempotency_mismatch`; where a message follows, also `tenant_queue_full` and
    *   `draining`: nothing was done. StoreError: it may have been done, repeat with the same idempotency key.
    */
-  async give(message: InboundMessage, { command, rest, onlyOf }: CommandText): Promise<Acceptance> {
+  async give(
+    message: InboundMessage,
+    { command, rest }: CommandText,
+    own: Pick<TypedCommand, 'onlyOf'> = {},
+  ): Promise<Acceptance> {
     const { acceptMessage, control, nodeId, ids, partitionOf } = this.#options;
     const { content } = message;
     const goesOn = rest !== '';
@@ -83,7 +85,7 @@ export class TypedCommands {
       ...{ item, command, goesOn, notices: NOTICES[command] },
       newSessionId: ids.next() as SessionId,
       noticeId: ids.next() as MessageId,
-      ...(onlyOf !== undefined && { onlyOf }),
+      ...own,
     });
     if (result.result === 'mismatch') throw mismatch();
     const isNew = result.result === 'accepted';

@@ -37,8 +37,9 @@ export interface ControlRequest {
   /** Only for what makes something: a reset. */
   readonly dedupe: AcceptItem['dedupe'] | null;
   /**
-   * The sender (`userId`) whose work alone may end: a turn that carries a message of his, or his message that waits first. What
-   * would end somebody else's is refused: `nothing_to_stop`, a reset `lane_busy`. Absent: anybody's.
+   * Of `stop` and `reset`: the sender (`userId`) whose own work alone may end: the turn, if it carries a message of his, and
+   * the message that waits first, if it is his. What would end somebody else's is refused: a stop `nothing_to_stop`, all else
+   * `lane_busy`. Absent: anybody's.
    */
   readonly onlyOf?: string;
 }
@@ -58,8 +59,9 @@ export type ControlResult =
   /** It was so already (`same`), or this very request was done before (`duplicate`). */
   | { readonly result: 'same' | 'duplicate' }
   /**
-   * Refused, nothing changed. `past`: the session is not the lane's any more, or archived. `lane_busy`: a turn runs or is
-   * owed, or, for `erase`, something waits or is to be delivered, or, for a reset, somebody else's work is under way. `no_session`: the lane has none yet.
+   * Refused, nothing changed. `past`: the session is not the lane's any more, or archived. `no_session`: the lane has none yet.
+   * `lane_busy`: a turn runs or is owed; for `erase` also, something waits or is to be delivered; for a `reset` of one sender's
+   * own work: somebody else's is under way.
    */
   | {
       readonly result:
@@ -115,7 +117,7 @@ export interface TypedCommand {
   readonly goesOn: boolean;
   readonly newSessionId: SessionId;
   readonly noticeId: MessageId;
-  /** As in `ControlRequest`; a reset that is refused leaves what follows the word to the session that goes on. */
+  /** As in `ControlRequest`; after a reset that is refused, what follows the word is said in the session that goes on. */
   readonly onlyOf?: string;
   /** What is said where something was done, and where there was nothing to do. */
   readonly notices: { readonly done: Notice; readonly idle: Notice };

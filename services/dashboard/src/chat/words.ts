@@ -10,7 +10,7 @@ const WORDS: Readonly<Record<string, string>> = {
   total_bytes_exceeded: 'These files are too large for one message. Send them in several.',
   session_not_found: 'You may not write here.',
   input_closed: 'This question is closed: it was answered, or its time is over.',
-  nothing_to_stop: 'There is nothing to stop.',
+  nothing_to_stop: 'There is nothing of yours to stop.',
   idempotency_mismatch: 'This message could not be sent as it is.',
   '': 'Something went wrong. Please try again.',
 };

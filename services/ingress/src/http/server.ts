@@ -93,7 +93,7 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
 
 /** The text of a body. Decoding what is no UTF-8 would store other words than were sent. @throws AppError `invalid_json` */
 function textOf(bytes: Buffer, encoding = 'identity'): string {
-  if (encoding !== 'identity')
+  if (!['', 'identity'].includes(encoding.trim().toLowerCase()))
     throw new AppError({ code: 'invalid_json', message: 'send the body as it is: no content-encoding is read' });
   if (!isUtf8(bytes)) throw new AppError({ code: 'invalid_json', message: 'the body is not UTF-8' });
   return bytes.toString('utf8');

@@ -20,7 +20,7 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ControlledLane } from '../runs/announce-end.ts';
-import { endsOnly, roomsOf, type Visitor } from '../visitors/visitor.ts';
+import { ownWorkIn, roomWith } from '../visitors/visitor.ts';
 import { IdempotencyKeys } from './idempotency.ts';
 import { parseBody, parseQuery } from './requests.ts';
 import { type BySession, findSession, type SessionParts, sessionAnswer } from './sessions.ts';
@@ -88,7 +88,7 @@ async function obey(
   const sessionId = namedGeneration(request, session);
   if (command === 'archive' && sessionId === null && !mayArchive(session.status)) return sessionAnswer(session);
   const principal = parts.access.principalOf(request);
-  const own = principal.kind === 'visitor' ? endsOnlyIn(principal, sessionKey) : {};
+  const own = principal.kind === 'visitor' ? ownWorkIn(principal, roomWith(principal, sessionKey)) : {};
   const asked = { lane, command, sessionId, dedupe, ...own };
   const result = await parts.control.control({ ...asked, newSessionId: parts.ids.next() as SessionId });
   if (result.result === 'done') {
@@ -98,12 +98,6 @@ async function obey(
   }
   if (result.result === 'same' || result.result === 'duplicate') return sessionNow(session, parts);
   throw refusedBy(result.result);
-}
-
-/** In the room that is this conversation. */
-function endsOnlyIn(visitor: Visitor, sessionKey: string): Pick<ControlRequest, 'onlyOf'> {
-  const room = roomsOf(visitor).find((one) => one.sessionKey === sessionKey);
-  return room === undefined ? { onlyOf: visitor.sub } : endsOnly(visitor, room);
 }
 
 /** Who names one generation means no other; who names a key means whatever session it has. */
@@ -140,7 +134,7 @@ const SENTENCES = {
   cannot_change: 'this session is over, or has not begun; name the conversation by its key',
   main_session: 'the main conversation is never archived or deleted; reset it',
   lane_busy: 'the conversation has a turn, a message or a delivery under way; stop it or wait',
-  nothing_to_stop: 'nothing is running or waiting; a reply that was stored before is still sent',
+  nothing_to_stop: 'nothing that you may stop runs or waits; a reply that was stored before is still sent',
   label_in_use: 'another conversation of this agent has this label',
 } as const;
 

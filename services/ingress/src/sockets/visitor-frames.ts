@@ -34,7 +34,7 @@ import type { IntakeMetrics } from '../intake/intake-metrics.ts';
 import { filesOf } from '../intake/message-files.ts';
 import type { ControlledLane } from '../runs/announce-end.ts';
 import type { StreamCursor } from '../streams/stream-filter.ts';
-import { endsOnly, type Room, roomOf, roomsOf, type Visitor } from '../visitors/visitor.ts';
+import { ownWorkIn, type Room, roomOf, roomsOf, roomWith, type Visitor } from '../visitors/visitor.ts';
 import type { FrameHandler } from './client-socket.ts';
 import type { JoinedRooms } from './joined-rooms.ts';
 import type { SocketLink } from './socket-link.ts';
@@ -172,7 +172,7 @@ export class VisitorFrames implements FrameHandler {
     const command = refs.length === 0 ? commandOf(text) : null;
     const acceptance = await (command === null
       ? acceptMessage.accept(message)
-      : typedCommands.give(message, { ...command, ...endsOnly(this.#visitor, room) }));
+      : typedCommands.give(message, command, ownWorkIn(this.#visitor, room)));
     const kind = command === null ? 'message' : 'command';
     const ms = clock.monotonicMs() - startedMs;
     metrics.answered(acceptance, { door: 'socket', kind, platform: event.platform, ms });
@@ -186,8 +186,8 @@ export class VisitorFrames implements FrameHandler {
 
   /** Rooms by their keys, for clients that know nothing else. */
   async #subscription(frame: FrameOf<'subscribe' | 'unsubscribe'>): Promise<void> {
-    const room = roomsOf(this.#visitor).find(({ sessionKey }) => sessionKey === frame.sessionKey);
-    if (room === undefined) throw new AppError({ code: 'session_not_found', message: 'no such session' });
+    const room = roomWith(this.#visitor, frame.sessionKey);
+    if (room === null) throw new AppError({ code: 'session_not_found', message: 'no such session' });
     if (frame.type === 'subscribe') await this.#join(room, frame.after);
     else this.#rooms.leave(this.#laneOf(room).laneId);
   }
@@ -197,8 +197,9 @@ export class VisitorFrames implements FrameHandler {
     const lane = this.#laneOf(room);
     const newSessionId = ids.next() as SessionId;
     const asked = { lane, command: 'stop', sessionId: null, newSessionId, dedupe: null } as const;
-    const result = await control.control({ ...asked, ...endsOnly(this.#visitor, room) });
-    if (result.result !== 'done') throw new AppError({ code: 'nothing_to_stop', message: 'nothing runs or waits' });
+    const result = await control.control({ ...asked, ...ownWorkIn(this.#visitor, room) });
+    if (result.result !== 'done')
+      throw new AppError({ code: 'nothing_to_stop', message: 'nothing that you may stop runs or waits here' });
     if (result.turnId !== null) signals.stopTurn(lane.tenantId, result.turnId);
     announceControl({ ...result, lane, sessionKey: room.sessionKey });
   }

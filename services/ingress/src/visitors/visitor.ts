@@ -36,16 +36,21 @@ export function roomOf(visitor: Visitor, room: string): Room | null {
 }
 
 /**
- * Whose work alone this visitor may end in a room (`ControlRequest.onlyOf`): in one that others may speak in, his own; in the one
- * that only he has, anything.
+ * Whose own work alone this visitor may end in a room (`ControlRequest.onlyOf`): his, but in the room that is named after him
+ * anybody's: what the tenant's programs say there, they say to him.
  */
-export function endsOnly({ sub }: Visitor, { room }: Room): { readonly onlyOf?: string } {
-  return room === `${OWN_ROOM}${sub}` ? {} : { onlyOf: sub };
+export function ownWorkIn({ sub }: Visitor, room: Room | null): { readonly onlyOf?: string } {
+  return room?.room === `${OWN_ROOM}${sub}` ? {} : { onlyOf: sub };
 }
 
 /** All rooms of this visitor. */
 export function roomsOf(visitor: Visitor): readonly Room[] {
   return visitor.rooms.flatMap((room) => roomOf(visitor, room) ?? []);
+}
+
+/** The visitor's room that is this conversation of its agent; null: none is. */
+export function roomWith(visitor: Visitor, sessionKey: string): Room | null {
+  return roomsOf(visitor).find((room) => room.sessionKey === sessionKey) ?? null;
 }
 
 /** True when the conversation is one of the visitor's rooms. */
@@ -54,5 +59,5 @@ export function maySee(
   session: { readonly lane: Pick<LaneRef, 'tenantId'>; readonly agentId: string; readonly sessionKey: string },
 ): boolean {
   const isOfAgent = session.lane.tenantId === visitor.tenant.tenantId && session.agentId === visitor.agent.agentId;
-  return isOfAgent && roomsOf(visitor).some(({ sessionKey }) => sessionKey === session.sessionKey);
+  return isOfAgent && roomWith(visitor, session.sessionKey) !== null;
 }
