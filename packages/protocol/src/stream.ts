@@ -103,6 +103,8 @@ export interface StreamEventData {
     readonly text: string;
     /** Of a visitor's message: its own name for it. */
     readonly clientId?: string;
+    /** Of a visitor's message: who said it, as its token names the visitor. */
+    readonly from?: { readonly sub: string; readonly name?: string };
     /** What a turn had said when somebody stopped it: no reply, and not the whole. */
     readonly cut?: boolean;
     /** A person's answer to this question. */

@@ -3,7 +3,8 @@
 
 -- control_ends_by: what the command ends of the lane, and why it may not. stop: the events of the turn, or of what is owed or
 -- waits for a person in its place, and the first waiting one if it is a person's; reset: all but wakes; suspend: the resume that
--- is owed goes with the session. Of p_user's alone: the turn counts as his when it carries a message of his; a reset would end
+-- is owed, or the question that is open, goes with the session. Of p_user's alone: the turn counts as his when it carries a message
+-- of his; a reset would end
 -- everybody's, so it needs that nobody else's is there.
 create function tk.control_ends_by(p_lane tk.lanes, p_command text, p_user text, out ords bigint[], out ends_work boolean, out answer text)
 language sql stable security invoker as $f$
@@ -19,7 +20,7 @@ language sql stable security invoker as $f$
     select array_agg(n.ord) filter (where case
         when p_command = 'stop' then case when n.taken then n.own_work else n.kind <> 2 and n.nth = 1 and n.own end
         when p_command = 'reset' then n.taken or n.kind <> 2
-        when p_command = 'suspend' then n.state = 1 and p_lane.turn_id is null
+        when p_command = 'suspend' then n.state in (1, 2) and p_lane.turn_id is null
         else false end) ords,
       coalesce(bool_or(n.own_work), false) own_work, coalesce(bool_or(n.others), false) others
     from n)
@@ -93,7 +94,7 @@ begin
       where e.slot = p_slot and e.tenant_id = p_tenant and e.lane_id = p_lane and e.ord = any (v_ords) and e.state < 10 returning e.id)
     select v_ended || coalesce(array_agg(e.id), '{}') into v_ended from e;
   end if;
-  if v_ends_work and v_lane.waits_for is not null then
+  if (v_ends_work or p_command = 'suspend') and v_lane.waits_for is not null then
     perform tk.withdraw_question(v_lane, v_seq);
   end if;
   if p_command in ('reset', 'archive') and v_lane.session_id is not null then
@@ -111,7 +112,7 @@ begin
         resumes = case when p_command in ('reset', 'erase') then 0 else z.resumes end,
         resume_pending = case when p_command in ('reset', 'erase', 'suspend') then null else z.resume_pending end,
         resume_of = case when v_ends_work or p_command = 'suspend' then null else z.resume_of end,
-        waits_for = case when v_ends_work then null else z.waits_for end,
+        waits_for = case when v_ends_work or p_command = 'suspend' then null else z.waits_for end,
         label = case p_command when 'label' then p_label when 'erase' then null else z.label end,
         source = case p_command when 'erase' then z.source - 'userName' - 'chatName' else z.source end,
         erased = p_command = 'erase' or z.erased
@@ -167,7 +168,7 @@ begin
   end if;
   if not p_goes_on or v_c.result <> 'done' then
     select o.seq, o.session_id into v_seq, v_session from tk.outbound(p_tenant, p_slot, p_lane, null, p_session, p_notice, 'notice',
-      case v_c.result when 'done' then p_done else p_idle end, null, p_scope, p_dedupe || '#notice', p_hash, 1) o;
+      case v_c.result when 'done' then p_done else p_idle end, null, p_event, '#notice', p_hash, 1) o;   -- a scope of its own: no message's key can be the notice's
   end if;
   if not p_goes_on then
     update tk.events e set end_seq = v_seq, session_id = v_session

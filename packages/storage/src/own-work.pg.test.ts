@@ -167,6 +167,42 @@ describe('a typed reset of own work', () => {
   });
 });
 
+test('a suspension gives up the question that is open: the next message begins a fresh session', async () => {
+  const inputs = new PostgresInputStore(stage.engine);
+  const lane = await roomOf('ann', 'ann');
+  const { fence, sessionId } = await stage.claim(worker, lane);
+  const [inputId, messageId, stepId] = [freshId<InputId>(), freshId<MessageId>(), freshId<MessageId>()];
+  await inputs.ask({
+    lane,
+    fence,
+    inputId,
+    messageId,
+    stepId,
+    question: { kind: 'question', text: '?', waitMs: 60_000 },
+  });
+  const asked = {
+    lane,
+    sessionId: null,
+    newSessionId: freshId<SessionId>(),
+    dedupe: null,
+    command: 'suspend',
+  } as const;
+  expect(await stage.control.control(asked)).toMatchObject({ result: 'done', ended: [expect.any(String)] });
+  expect(await inputs.answer(tenant, inputId, { text: 'x' })).toEqual({ result: 'closed' });
+  expect(await statesOf(lane)).toEqual([18, 0]);
+  const next = await stage.claim(worker, lane);
+  expect(next.sessionId).not.toBe(sessionId);
+  await stage.commit(worker, next);
+});
+
+test('the name of no message is that of a command’s notice', async () => {
+  const lane = stage.lane(tenant, `room-${names++}`);
+  const key = (name: string) => ({ ...said(lane, 'ann').dedupe, scope: tenant, key: name });
+  await stage.intake.accept(worker, [{ ...said(lane, 'ann'), dedupe: key('n#notice') }]);
+  await typed(lane, 'ann', { command: 'stop', item: { ...said(lane, 'ann'), kind: 'command', dedupe: key('n') } });
+  expect(await noticesOf(lane)).toEqual([{ code: 'done' }]);
+});
+
 test('programs of the version before end anybody’s work, under the names that they know', async () => {
   const lane = await roomOf('ann');
   await stage.claim(worker, lane);

@@ -34,6 +34,9 @@ export function dataDirOf(flag: string | undefined): string {
   return folder === undefined ? CHECKOUT_DATA_DIR : resolve(folder);
 }
 
+/** Where commands look that are told no folder. */
+export const isDefaultDataDir = (dataDir: string): boolean => dataDir === dataDirOf(undefined);
+
 const CHECKOUT_DATA_DIR = fileURLToPath(new URL('../../../.data', import.meta.url));
 
 const FLAGS = {
@@ -60,7 +63,8 @@ export async function resolveTarget(flags: TargetFlags): Promise<Target> {
   const up = await readUpFile(dataDirOf(flags.data));
   const need = (value: string | undefined, what: string, flag: string) => {
     if (value !== undefined) return value;
-    throw new CliError('usage', `No ${what}: start a cluster with "npm start", or give ${flag}.`);
+    const where = 'the folder of one that runs with --data';
+    throw new CliError('usage', `No ${what}: start a cluster with "npm start", name ${where}, or give ${flag}.`);
   };
   return {
     tenant: () => ({

@@ -27,7 +27,7 @@ export async function trialOf(
   const shape = { ...load, seconds: fault.seconds, delayMs: phase.point === null ? 400 : 50 };
   const since = new Date();
   const heldBootId = node.bootId;
-  const trial = await underLoad(stage, shape, async () => {
+  const strike = async () => {
     try {
       await held(node, phase);
       await fault.strike(stage, node, phase);
@@ -36,7 +36,17 @@ export async function trialOf(
       node.signal('SIGCONT');
       if (!node.alive) await node.restart();
     }
-  }).finally(async () => revive(stage.cluster));
+  };
+  const trial = await struck(stage, shape, strike);
   await fault.aftermath?.(stage, heldBootId, since);
   return trial;
+}
+
+/** Whatever comes of it, the next cell finds every process alive. */
+async function struck(stage: Stage, shape: Parameters<typeof underLoad>[1], strike: () => Promise<void>) {
+  try {
+    return await underLoad(stage, shape, strike);
+  } finally {
+    await revive(stage.cluster);
+  }
 }

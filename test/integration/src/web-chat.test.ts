@@ -228,6 +228,23 @@ describe('other rooms', () => {
     expect(await hal.closed).toBe(4404);
   });
 
+  test('hear all who share them, also those who name their messages alike, and say who spoke', async () => {
+    using kim = await visit('kim', { rooms: ['hall'], name: 'Kim' });
+    using lea = await visit('lea', { rooms: ['hall'], node: 1 });
+    kim.say('hall', '1', 'yes');
+    const first = await kim.answerTo('1');
+    lea.say('hall', '1', 'yes');
+    const second = await lea.answerTo('1');
+    expect(second).toMatchObject({ type: 'ack', duplicate: false });
+    expect(second['runId']).not.toBe(first['runId']);
+    const said = ({ type, data }: Frame) => type === 'message.created' && data?.['role'] === 'user';
+    await kim.next(() => kim.frames.filter(said).length === 2);
+    expect(kim.frames.filter(said).map(({ data }) => data?.['from'])).toEqual([
+      { sub: 'kim', name: 'Kim' },
+      { sub: 'lea' },
+    ]);
+  });
+
   test('can be shared by those whose tokens name them', async () => {
     using ida = await visit('ida', { rooms: ['lobby', 'u_ida'] });
     using joe = await visit('joe', { rooms: ['lobby'], node: 1 });

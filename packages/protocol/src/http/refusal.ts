@@ -63,7 +63,7 @@ export const inWords: z.core.$ZodErrorMap = (issue) => {
     case 'too_small':
       return issue.origin === 'string' && issue.minimum === 1
         ? 'must not be empty'
-        : `must be at least ${sizeOf(issue.origin, issue.minimum)}`;
+        : `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${sizeOf(issue.origin, issue.minimum)}`;
     case 'too_big':
       return `must be at most ${sizeOf(issue.origin, issue.maximum)}`;
     case 'invalid_format':

@@ -55,6 +55,11 @@ export interface EventRow {
     readonly text?: string;
     readonly attachments?: readonly unknown[];
     readonly platformMessageId?: string;
+    readonly source?: {
+      readonly platform?: string;
+      readonly userId?: string | null;
+      readonly userName?: string | null;
+    };
   };
   readonly error: { readonly code?: string } | null;
   readonly accepted_at: Date;
@@ -142,7 +147,7 @@ export function eventsOfInbound(row: EventRow, head: HeadRow): DurableEvent[] {
       type: 'message.created',
       at: row.accepted_at.toISOString(),
       seq: Number(seq),
-      data: { ...data, ...(clientId === undefined ? {} : { clientId }) },
+      data: { ...data, ...(clientId === undefined ? {} : { clientId }), ...visitorOf(row.body.source) },
     });
   }
   const status = nameOf(EVENT_STATE, row.state) as RunStatus | 'resuming' | null;
@@ -234,6 +239,12 @@ function endOf({ state, usage }: TurnRow): Pick<DurableEvent, 'type' | 'data'> {
   const interrupted = INTERRUPTED[status];
   if (interrupted !== undefined) return { type: 'turn.interrupted', data: { ...interrupted } };
   return { type: 'turn.finished', data: { status, ...(usage === null ? {} : { usage }) } };
+}
+
+/** Who of those in front of a page said it: several may share a room. */
+function visitorOf({ platform, userId, userName }: NonNullable<EventRow['body']['source']> = {}) {
+  if (platform !== 'webchat' || typeof userId !== 'string') return {};
+  return { from: { sub: userId, ...(typeof userName === 'string' && { name: userName }) } };
 }
 
 function messageData(

@@ -1,5 +1,6 @@
 import { join, relative } from 'node:path';
 import { dim, paint } from '../output.ts';
+import { isDefaultDataDir } from '../target.ts';
 import { DEFAULT_PORT } from './ports.ts';
 import type { UpProcess, UpReport } from './up-file.ts';
 
@@ -19,16 +20,17 @@ export function summarize(from: {
   const data = shortest(from.dataDir);
   const moved = !from.portGiven && !url.endsWith(`:${DEFAULT_PORT}`);
   const taken = moved ? dim(`  (port ${DEFAULT_PORT} was taken)`) : '';
-  const model = agents.includes('llm') ? [['talk to your model', 'npx turnkeeper chat --agent llm']] : [];
+  const folder = isDefaultDataDir(from.dataDir) ? '' : ` --data ${data}`;
+  const model = agents.includes('llm') ? [['talk to your model', `npx turnkeeper chat --agent llm${folder}`]] : [];
   return [
     '',
     `  ${paint('bold', 'Turnkeeper is running')}  ${paint('cyan', url)}${taken}`,
     '',
     ...block([
       ...(report.chat === undefined ? [] : [['chat', report.chat]]),
-      ['talk to the bot', 'npx turnkeeper chat'],
+      ['talk to the bot', `npx turnkeeper chat${folder}`],
       ...model,
-      ['look inside', 'npx turnkeeper runs   (or sessions, lanes, workers, doctor)'],
+      ['look inside', `npx turnkeeper runs${folder}   (or sessions, lanes, workers, doctor)`],
       ['from a program', `POST ${url}/v1/messages`],
       ['addresses and keys', join(data, 'up.json')],
       ['logs', join(data, 'logs')],

@@ -40,7 +40,7 @@ function scene({ token = async (): Promise<string | null> => 't' } = {}) {
     async letIn() {
       await vi.advanceTimersByTimeAsync(0);
       call('onopen', {});
-      call('onmessage', { data: JSON.stringify({ type: 'auth.ok', rooms: ['r'] }) });
+      call('onmessage', { data: JSON.stringify({ type: 'auth.ok', sub: 'ann', rooms: ['r'] }) });
     },
   };
 }
@@ -82,6 +82,29 @@ it('goes on behind its cursor, and sends again what the room has not shown, unde
   say(created('8', 'one', clientId));
   expect(chat.state().outgoing.map(({ text }) => text)).toEqual(['two']);
   expect(chat.state().entries.map(({ text }) => text)).toEqual(['hello', 'one']);
+});
+
+it('tells what others say in the room apart from its own, also when they name their messages alike', async () => {
+  const { make, letIn, say } = scene();
+  const chat = make();
+  chat.start();
+  await letIn();
+  chat.send('mine');
+  const [{ clientId } = { clientId: '' }] = chat.state().outgoing;
+  const said = (id: string, from: object) => {
+    const event = created(id, id, clientId);
+    say({ ...event, data: { ...event.data, from } });
+  };
+  said('7', { sub: 'bob', name: 'Bob' });
+  said('8', { sub: 'eve' });
+  expect(chat.state().outgoing).toHaveLength(1);
+  said('9', { sub: 'ann', name: 'Ann' });
+  expect(chat.state().outgoing).toHaveLength(0);
+  expect(chat.state().entries.map(({ from, name }) => [from, name])).toEqual([
+    ['other', 'Bob'],
+    ['other', undefined],
+    ['you', undefined],
+  ]);
 });
 
 it('keeps what is not sent for another page of the same visitor', async () => {

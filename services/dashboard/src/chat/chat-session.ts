@@ -50,7 +50,7 @@ export class ChatSession {
       open: options.open,
       token: options.token,
       onState: (link, fault) => this.#show({ link, fault }),
-      onReady: (rooms) => this.#enter(rooms),
+      onReady: (rooms, sub) => this.#enter(rooms, sub),
       onFrame: (frame) => this.#take(frame),
     });
     const nothing = { outgoing: [], answered: null, alert: null, isLoaded: false };
@@ -105,7 +105,8 @@ export class ChatSession {
     this.#tellSeen();
   }
 
-  #enter(rooms: readonly string[]): void {
+  #enter(rooms: readonly string[], sub: string): void {
+    this.#conversation.isSeenBy(sub);
     const room = this.#options.room ?? rooms[0];
     if (room === undefined) return;
     this.#room = room;

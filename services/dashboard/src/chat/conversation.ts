@@ -13,7 +13,10 @@ export interface Attachment {
 /** Something that was said, or that happened. */
 export interface Entry {
   readonly id: string;
-  readonly from: 'you' | 'assistant' | 'person' | 'notice';
+  /** `other`: another visitor of the room. */
+  readonly from: 'you' | 'other' | 'assistant' | 'person' | 'notice';
+  /** Of another visitor, where its token says one. */
+  readonly name?: string;
   readonly text: string;
   readonly attachments: readonly Attachment[];
   readonly at: string;
@@ -49,6 +52,7 @@ export class Conversation {
   readonly #live = new LiveText();
   #view: View = { entries: [], liveText: '', isRunning: false, question: null };
   #cursor: string | null = null;
+  #sub: string | null = null;
 
   get view(): View {
     return this.#view;
@@ -57,6 +61,11 @@ export class Conversation {
   /** Where to go on; the beginning at first. */
   get cursor(): string {
     return this.#cursor ?? '0';
+  }
+
+  /** Who looks at it: the name in the visitor's token. */
+  isSeenBy(sub: string): void {
+    this.#sub = sub;
   }
 
   /** Takes an event; gives the `clientId` of a message of ours that it brings, which is not on its way any more. */
@@ -114,8 +123,11 @@ export class Conversation {
     const attachments = (parts as readonly (Attachment & { type?: string })[]).filter(
       ({ ref }) => typeof ref === 'string',
     );
-    this.#append({ id: messageId, from: role === 'user' ? 'you' : spoken, text, attachments, at });
-    return role === 'user' ? (clientId ?? null) : null;
+    const said = { id: messageId, text, attachments, at };
+    if (role === 'assistant') this.#append({ ...said, from: spoken });
+    else if (data.from === undefined || data.from.sub === this.#sub) this.#append({ ...said, from: 'you' });
+    else this.#append({ ...said, from: 'other', ...(data.from.name !== undefined && { name: data.from.name }) });
+    return role === 'user' && this.#view.entries.at(-1)?.from !== 'other' ? (clientId ?? null) : null;
   }
 
   /** What a stopped turn had written stands where it was stopped. */

@@ -13,7 +13,7 @@ export interface RoomSocketOptions {
   readonly token: (isStale: boolean) => Promise<string | null>;
   readonly onState: (state: LinkState, fault: LinkFault | null) => void;
   /** The server knows us; called on every connection. */
-  readonly onReady: (rooms: readonly string[]) => void;
+  readonly onReady: (rooms: readonly string[], sub: string) => void;
   readonly onFrame: (frame: Frame) => void;
 }
 
@@ -99,7 +99,7 @@ export class RoomSocket {
       this.#failures = 0;
       this.#refused = 0;
       this.#options.onState('online', null);
-      this.#options.onReady((frame['rooms'] ?? []) as string[]);
+      this.#options.onReady((frame['rooms'] ?? []) as string[], String(frame['sub']));
       return;
     }
     if (frame.type === 'stream.closing') {

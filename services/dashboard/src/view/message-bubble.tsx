@@ -6,17 +6,21 @@ import { AttachmentView } from './attachment-view.tsx';
 import { FileCard } from './file-card.tsx';
 import { SafeMarkdown } from './safe-markdown.tsx';
 
-const SPEAKERS = { you: 'You', assistant: 'Assistant', person: 'Team', notice: 'Note' } as const;
+const SPEAKERS = { you: 'You', other: 'Guest', assistant: 'Assistant', person: 'Team', notice: 'Note' } as const;
 
 /** Something that was said. What a visitor wrote is shown as it was written. */
 export function MessageBubble({ entry, files }: { readonly entry: Entry; readonly files: Files }) {
-  const { from, text, attachments, at } = entry;
+  const { from, name, text, attachments, at } = entry;
   return (
     <li className="message" data-from={from}>
-      <span className="speaker">{SPEAKERS[from]}</span>
+      <span className="speaker">{name ?? SPEAKERS[from]}</span>
       <div className="bubble">
         {text !== '' &&
-          (from === 'you' || from === 'notice' ? <p className="plain">{text}</p> : <SafeMarkdown text={text} />)}
+          (from === 'you' || from === 'other' || from === 'notice' ? (
+            <p className="plain">{text}</p>
+          ) : (
+            <SafeMarkdown text={text} />
+          ))}
         {attachments.map((attachment) => (
           <AttachmentView key={attachment.ref} attachment={attachment} files={files} />
         ))}

@@ -164,7 +164,8 @@ export class VisitorFrames implements FrameHandler {
       content: { text, platformMessageId: frame.clientId, ...(refs.length > 0 && { attachments: files.attachments }) },
       uses: files.uses,
       idempotency: {
-        scope: account?.accountId ?? digestId('web chat', agent.agentId),
+        // per visitor and room: a client's name for a message means nothing to others
+        scope: digestId('web chat', account?.accountId ?? agent.agentId, JSON.stringify([room.room, sub])),
         key: dedupeKey,
         bodyHash: hash('sha256', canonicalize({ text, attachments }) ?? '', 'buffer'),
       },
