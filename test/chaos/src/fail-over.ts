@@ -27,9 +27,9 @@ interface Scene {
 }
 
 /**
- * Kills the worker that owns most, sends one message to each lane of it before its death is noticed, and takes from the replies when their
- * turns began (database clock; one machine). Lanes of the other workers are measured before and meanwhile. Starts the worker
- * again and waits until partitions are spread again.
+ * Kills the worker that owns most, sends one message to each lane of it before its death is noticed, and takes from the
+ * replies when their turns began (database clock; one machine). Lanes of the other workers are measured before and
+ * meanwhile. Starts the worker again and waits until partitions are spread again.
  */
 export async function measureFailOver(cluster: Cluster, round: number): Promise<FailOver> {
   await revive(cluster);

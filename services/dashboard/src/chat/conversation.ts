@@ -123,11 +123,12 @@ export class Conversation {
     const attachments = (parts as readonly (Attachment & { type?: string })[]).filter(
       ({ ref }) => typeof ref === 'string',
     );
-    const said = { id: messageId, text, attachments, at };
-    if (role === 'assistant') this.#append({ ...said, from: spoken });
-    else if (data.from === undefined || data.from.sub === this.#sub) this.#append({ ...said, from: 'you' });
-    else this.#append({ ...said, from: 'other', ...(data.from.name !== undefined && { name: data.from.name }) });
-    return role === 'user' && this.#view.entries.at(-1)?.from !== 'other' ? (clientId ?? null) : null;
+    const isOther = data.from !== undefined && data.from.sub !== this.#sub;
+    const from = role === 'assistant' ? spoken : isOther ? 'other' : 'you';
+    const name = isOther ? data.from?.name : undefined;
+    this.#append({ id: messageId, from, ...(name !== undefined && { name }), text, attachments, at });
+    // others may call their messages alike
+    return from === 'you' ? (clientId ?? null) : null;
   }
 
   /** What a stopped turn had written stands where it was stopped. */
