@@ -26,6 +26,8 @@ import { WorkerService } from './worker-service.ts';
 const LEASE = { leaseMs: 3000, marginMs: 500 };
 const SLICE = { turns: 4, ms: 2000 };
 const DEFER_MS = 1000;
+/** Well under the time to live of a lock, and long enough for the next message of a busy conversation. */
+const LINGER_MS = 1000;
 
 /** Builds a session-worker: pools → stores → Redis → NATS → scheduler → agents → lanes, deliveries → loops. */
 export async function compose(config: SessionWorkerConfig, kit: Kit): Promise<Service> {
@@ -41,7 +43,14 @@ export async function compose(config: SessionWorkerConfig, kit: Kit): Promise<Se
     log: logger,
   });
   const scheduler: core.Scheduler = new core.Scheduler({
-    ...{ clock, slice: SLICE, deferMs: DEFER_MS, slotsMax: config.turnSlots, lanesMax: config.lanesMax },
+    ...{
+      clock,
+      slice: SLICE,
+      deferMs: DEFER_MS,
+      lingerMs: LINGER_MS,
+      slotsMax: config.turnSlots,
+      lanesMax: config.lanesMax,
+    },
     capOf: (tenantId) => caps.capOf(tenantId),
   });
   const { ownership, databases } = stores;

@@ -8,7 +8,7 @@ import { watchWork } from './vital-signs.ts';
 function scene() {
   const clock = new VirtualClock();
   const scheduler = new Scheduler({
-    ...{ clock, slotsMax: 1, lanesMax: 10, deferMs: 1000 },
+    ...{ clock, slotsMax: 1, lanesMax: 10, deferMs: 1000, lingerMs: 0 },
     slice: { turns: 4, ms: 2000 },
     capOf: () => 1,
   });

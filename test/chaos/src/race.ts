@@ -188,7 +188,15 @@ async function startWorker(scene: Race, stage: Stage, locks: LaneLocks): Promise
     answer: async () => ({ how: 'replied', reply: { text: 'hello', usage: null } }),
   });
   const scheduler = new Scheduler({
-    ...{ clock, slotsMax: 100, capOf: () => 100, lanesMax: 1_000, slice: { turns: 4, ms: 2_000 }, deferMs: 1_000 },
+    ...{
+      clock,
+      slotsMax: 100,
+      capOf: () => 100,
+      lanesMax: 1_000,
+      slice: { turns: 4, ms: 2_000 },
+      deferMs: 1_000,
+      lingerMs: 0,
+    },
   });
   const nothing = { inc: () => undefined, observe: () => undefined };
   const ownership = { partitionOf: () => 0, mayClaim: () => true, goneBoots: () => new Set<BootId>() };

@@ -17,6 +17,7 @@ function settingOf(seed: number): WorldOptions {
     },
     faultRate: upTo(2) * 0.05,
     skipRate: upTo(1) * 0.1,
+    lingerMs: upTo(2) * 1000,
     scan: true,
   };
 }

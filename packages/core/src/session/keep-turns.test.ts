@@ -13,7 +13,15 @@ const me = 'me' as BootId;
 function scene() {
   const clock = new VirtualClock();
   const scheduler = new Scheduler({
-    ...{ clock, slotsMax: 10, capOf: () => 10, lanesMax: 10, slice: { turns: 4, ms: 2000 }, deferMs: 1000 },
+    ...{
+      clock,
+      slotsMax: 10,
+      capOf: () => 10,
+      lanesMax: 10,
+      slice: { turns: 4, ms: 2000 },
+      deferMs: 1000,
+      lingerMs: 0,
+    },
   });
   const turns = new Turns({
     ...{ clock, ids: new SeededIds(), turnMsMax: 1e9, inactiveMsMax: 1e9 },

@@ -52,10 +52,10 @@ export class TurnKeeper {
     }
   }
 
-  /** Renews the locks of all lanes at work. A rival's lock is only a reason to look at the row. @throws StoreError */
+  /** Renews the locks of all lanes at work or in hand. A rival's lock is only a reason to look at the row. @throws StoreError */
   async renewLocks(): Promise<void> {
     const { bootId, locks, scheduler, turns } = this.#options;
-    const lanes = scheduler.atWork();
+    const lanes = scheduler.withLock();
     if (lanes.length === 0) return;
     const answers = await locks.renew(bootId, lanes);
     const lost = new Set(lanes.filter((_, i) => answers[i]?.held === 'other').map(({ laneId }) => laneId));

@@ -28,7 +28,15 @@ function scene(store: Partial<LaneStore>) {
     metrics: { claimBatchSize: noHistogram, commitBatchSize: noHistogram, commitSeconds: noHistogram },
   });
   const scheduler = new Scheduler({
-    ...{ clock, slotsMax: 1000, capOf: () => 1000, lanesMax: 1000, slice: { turns: 4, ms: 2000 }, deferMs: 1000 },
+    ...{
+      clock,
+      slotsMax: 1000,
+      capOf: () => 1000,
+      lanesMax: 1000,
+      slice: { turns: 4, ms: 2000 },
+      deferMs: 1000,
+      lingerMs: 0,
+    },
   });
   const entries = (count: number): LaneEntry[] => {
     for (let n = 0; n < count; n++) scheduler.wake(turnOf(n).lane, null);

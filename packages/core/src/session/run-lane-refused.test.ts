@@ -36,7 +36,7 @@ function worker(text = 'hello') {
   };
   const locks = { take: async () => [{ held: 'mine' as const }], release: async () => undefined };
   const scheduler = new Scheduler({
-    ...{ clock, slotsMax: 2, capOf: () => 2, lanesMax: 10, slice: { turns: 2, ms: 2000 }, deferMs: 1000 },
+    ...{ clock, slotsMax: 2, capOf: () => 2, lanesMax: 10, slice: { turns: 2, ms: 2000 }, deferMs: 1000, lingerMs: 0 },
   });
   const turns = new Turns({
     ...{ clock, ids, turnMsMax: 1e9, inactiveMsMax: 1e9 },

@@ -15,9 +15,9 @@ type Claim = ClaimedTurn | 'empty' | 'busy' | 'later' | 'drop';
 
 /**
  * Why a slice ends: a rival holds the lock, or runs a turn (`busy`); there is work, but not for now (`later`); nothing is
- * known to be left, or others are to have their share (`done`); the lane is at fault (`drop`).
+ * known to be left (`idle`); others are to have their share (`done`); the lane is at fault (`drop`).
  */
-type Leaving = 'rival' | 'busy' | 'later' | 'done' | 'drop';
+type Leaving = 'rival' | 'busy' | 'later' | 'idle' | 'done' | 'drop';
 
 /** Lanes whose next step is the database's: enough to fill the batches in flight, few enough that a newcomer need not wait. */
 const PIPELINE_MAX = 1200;
@@ -35,7 +35,8 @@ const SKIPS_MAX = 3;
  *  run       the agent, with no connection, lock or transaction held
  *  commit    one statement for the turns that ended, under the fence pair. Repeated until it is answered: `again` is
  *            success. Stale: nothing was written, the result is dropped and counted
- *  continue  owner, not leaving, slice not used up, and (more or dirty): claim. Else release
+ *  continue  owner, not leaving, slice not used up, and (more or dirty): claim. Else release, an idle lane only after it
+ *            was kept in hand for a while: a wake-up finds its lock taken, and nothing was asked in between
  *  release   lock deleted and that answered; THEN dirty = false and a look in Postgres; in the block that handles the
  *            answer: work or dirty ─► wait again (owner), or activate and drop (not owner, leaving). Else drop
  * ```
@@ -79,8 +80,14 @@ export class LaneRunner {
     for (const entry of this.#options.scheduler.next(PIPELINE_MAX - this.#pipeline)) void this.#serve(entry);
   }
 
+  /** Releases the idle lanes that were kept in hand for long enough. */
+  endLinger(): void {
+    for (const entry of this.#options.scheduler.lingerOver()) void this.#letGo(entry);
+  }
+
   /** Leaves waiting lanes to others: those of a partition that is handed over, or all when this worker leaves. */
   giveAway(which: (lane: LaneRef) => boolean): void {
+    for (const entry of this.#options.scheduler.takeLocked(which)) void this.#letGo(entry);
     const byPartition = new Map<number, WakeUp[]>();
     for (const lane of this.#options.scheduler.takeWaiting(which)) {
       const partition = this.#options.ownership.partitionOf(lane.slot);
@@ -115,14 +122,17 @@ export class LaneRunner {
   /** Turns of one lane, one after the other, until it is empty or others are to have their share. */
   async #slice(entry: LaneEntry): Promise<Leaving> {
     const { batches, scheduler } = this.#options;
-    const lock = await batches.take(entry);
-    if (lock.held === 'other') return 'rival';
+    if (!entry.isLocked) {
+      const lock = await batches.take(entry);
+      if (lock.held === 'other') return 'rival';
+      entry.isLocked = true;
+    }
     for (;;) {
       const claim = await this.#claim(entry);
       if (claim === 'busy' || claim === 'later' || claim === 'drop') return claim;
       const ended = claim === 'empty' ? 'done' : await this.#runTurn(entry, claim);
       if (ended === 'later' || this.#stopped) return 'later';
-      if (!this.#mayContinue(entry, ended === 'more')) return 'done';
+      if (!this.#mayContinue(entry, ended === 'more')) return ended === 'more' ? 'done' : 'idle';
       scheduler.continue(entry);
     }
   }
@@ -326,10 +336,28 @@ export class LaneRunner {
   }
 
   async #leave(entry: LaneEntry, why: Leaving): Promise<void> {
-    const { batches, scheduler } = this.#options;
+    const { scheduler } = this.#options;
     if (why === 'rival') return this.#deferOrPass(entry);
-    scheduler.leave(entry);
+    // a wake-up since the slice ended has set `dirty`; from here on one finds the lane lingering and makes it ready
+    const stays = why === 'idle' && !entry.dirty && this.#mayClaim(entry) && scheduler.linger(entry);
+    if (!stays) scheduler.leave(entry);
     this.pump();
+    if (!stays) await this.#release(entry, why);
+  }
+
+  /** Releases a lane that was in hand without work. Never rejects. */
+  async #letGo(entry: LaneEntry): Promise<void> {
+    try {
+      await this.#release(entry, 'idle');
+      this.pump();
+    } catch (error) {
+      this.#options.log.failed(error, { laneId: entry.lane.laneId }, 'a lane could not be released');
+      this.#dropEntry(entry);
+    }
+  }
+
+  async #release(entry: LaneEntry, why: Leaving): Promise<void> {
+    const { batches, scheduler } = this.#options;
     const work = await batches.releaseAndLook(entry);
     // from here on synchronous: a wake-up comes either before, and has set `dirty`, or after, and finds no entry
     if (work === null || this.#stopped) return;

@@ -17,6 +17,7 @@ function schedulerOf(options: Partial<SchedulerOptions> = {}): { scheduler: Sche
     lanesMax: 1000,
     slice: { turns: 4, ms: 2000 },
     deferMs: 1000,
+    lingerMs: 500,
     ...options,
   });
   return { scheduler, clock };
@@ -187,10 +188,12 @@ describe('the scheduler', () => {
   });
 });
 
+type How = 'run' | 'continue' | 'defer' | 'leave' | 'linger' | 'end';
+
 type Step =
   | { do: 'wake'; tenant: number; lane: number }
   | { do: 'next'; max: number }
-  | { do: 'step'; which: number; how: 'run' | 'continue' | 'defer' | 'leave' | 'end' }
+  | { do: 'step'; which: number; how: How }
   | { do: 'cap'; tenant: number; cap: number }
   | { do: 'advance'; ms: number };
 
@@ -201,7 +204,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     fc.record({
       do: fc.constant('step' as const),
       which: fc.nat(20),
-      how: fc.constantFrom('run' as const, 'continue' as const, 'defer' as const, 'leave' as const, 'end' as const),
+      how: fc.constantFrom<How>('run', 'continue', 'defer', 'leave', 'linger', 'end'),
     }),
     fc.record({ do: fc.constant('cap' as const), tenant: fc.nat(3), cap: fc.nat(4) }),
     fc.record({ do: fc.constant('advance' as const), ms: fc.constantFrom(1, 500, 1000) }),
@@ -225,6 +228,7 @@ class Driver {
       lanesMax: 1000,
       slice: { turns: 2, ms: 1000 },
       deferMs: 700,
+      lingerMs: 300,
     });
   }
 
@@ -241,6 +245,7 @@ class Driver {
     } else {
       await this.clock.advance(step.ms);
       this.scheduler.wakeDeferred();
+      for (const entry of this.scheduler.lingerOver()) this.out.set(entry.lane.laneId, entry);
     }
   }
 
@@ -263,7 +268,7 @@ class Driver {
     this.owed.delete(entry.lane.laneId);
   }
 
-  move(entry: LaneEntry | undefined, how: 'run' | 'continue' | 'defer' | 'leave' | 'end'): void {
+  move(entry: LaneEntry | undefined, how: How): void {
     if (entry === undefined) return;
     if (entry.state === 'claiming' && how === 'run') this.scheduler.running(entry, []);
     else if (entry.state === 'claiming' && how === 'defer') this.gone(entry, () => this.scheduler.defer(entry));
@@ -272,6 +277,8 @@ class Driver {
       this.sendClaim(entry);
     } else if (entry.state === 'releasing' && how === 'end') {
       this.gone(entry, () => (entry.dirty ? this.scheduler.requeue(entry) : this.scheduler.drop(entry)));
+    } else if (entry.state === 'running' && how === 'linger') {
+      if (!entry.dirty) this.gone(entry, () => this.scheduler.linger(entry));
     } else if (entry.state !== 'releasing' && how === 'leave') this.scheduler.leave(entry);
   }
 

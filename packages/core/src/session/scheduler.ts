@@ -18,14 +18,16 @@ export interface SchedulerOptions {
   readonly slice: { readonly turns: number; readonly ms: number };
   /** How long a lane waits that a rival holds, unless a wake-up names it first. */
   readonly deferMs: number;
+  /** How long a lane that has nothing left is kept in hand, with its lock, for its next event; 0: not at all. */
+  readonly lingerMs: number;
 }
 
-export type LaneState = 'waiting' | 'claiming' | 'running' | 'releasing';
+export type LaneState = 'waiting' | 'claiming' | 'running' | 'lingering' | 'releasing';
 export type WakeOutcome = 'added' | 'known' | 'served' | 'full';
 
 /**
- * A lane that has, or may have, work. Who serves it may set `dirty` and `unclearTurnId`; all else changes through the
- * scheduler.
+ * A lane that has, or may have, work. Who serves it may set `dirty`, `isLocked` and `unclearTurnId`; all else changes
+ * through the scheduler.
  */
 export class LaneEntry implements Linked<LaneEntry> {
   readonly lane: LaneRef;
@@ -33,6 +35,8 @@ export class LaneEntry implements Linked<LaneEntry> {
   state: LaneState = 'waiting';
   /** A wake-up came since the last statement whose answer may mean "nothing more" was sent. */
   dirty = false;
+  /** Its lock was taken and is kept alive since: nobody has to ask for it. */
+  isLocked = false;
   /** Since when it could have been picked, monotonic milliseconds. */
   readyAtMs = 0;
   sliceTurns = 0;
@@ -69,14 +73,16 @@ class TenantShare implements Linked<TenantShare> {
  *
  * ```
  *  wake ─► waiting ─next─► claiming ─running─► running ─leave─► releasing ─┬─requeue─► waiting (last of its tenant)
- *             ▲  (deferred: not before …)│ ▲                 │     ▲        └─drop───► gone
- *             └──────defer───────────────┘ └─────continue────┘     │
- *                                        └─────────leave───────────┘
+ *             ▲  (deferred: not before …)│ ▲                 │     ▲   ▲    └─drop───► gone
+ *             ├──────defer───────────────┘ └─────continue────┤     │   │
+ *             │                          └─────────leave─────┼─────┘   │ lingerOver, takeLocked
+ *             └──────wake────────────────────── lingering ◄──┴─linger  │
+ *                                                   └──────────────────┘
  * ```
- * A slot is held from `next` to `leave`, `defer` or `drop`. A wake-up for a known lane only marks it dirty, so a lane
+ * A slot is held from `next` to `leave`, `linger`, `defer` or `drop`. A wake-up for a known lane only marks it dirty, so a lane
  * has one entry, and one claim, at a time. Nobody forgets a dirty lane: whoever ends a step tests `dirty` and moves
  * the entry in one synchronous block. Lanes that wait cost memory alone: no timer, lock or connection.
- * Every call is O(1) but for `capsChanged`, `takeWaiting`, `atWork`, `slotsByTenant` and `snapshot`.
+ * Every call is O(1) but for `capsChanged`, `takeLocked`, `takeWaiting`, `withLock`, `slotsByTenant` and `snapshot`.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions;
@@ -90,6 +96,8 @@ export class Scheduler {
   readonly #capped = new LinkedQueue<TenantShare>();
   /** Deferred lanes; all wait equally long, so the order of arrival is the order of time. */
   readonly #deferred = new LinkedQueue<LaneEntry>();
+  /** Lanes kept in hand for their next event, in order of time too. */
+  readonly #lingering = new LinkedQueue<LaneEntry>();
   #slotsUsed = 0;
 
   constructor(options: SchedulerOptions) {
@@ -103,7 +111,7 @@ export class Scheduler {
     const known = this.#entries.get(lane.laneId);
     if (known !== undefined) {
       known.dirty = true;
-      if (known.queue === this.#deferred) this.#makeReady(known);
+      if (known.queue === this.#deferred || known.queue === this.#lingering) this.#makeReady(known);
       return 'known';
     }
     if (this.#entries.size >= this.#options.lanesMax) return 'full';
@@ -170,6 +178,28 @@ export class Scheduler {
   leave(entry: LaneEntry): void {
     this.#freeSlot(entry);
     entry.state = 'releasing';
+    entry.isLocked = false;
+  }
+
+  /** Keeps an idle lane in hand; false when none is to be kept, or too many are. */
+  linger(entry: LaneEntry): boolean {
+    const { clock, lingerMs, lanesMax } = this.#options;
+    if (lingerMs === 0 || this.#lingering.size >= lanesMax / 2) return false;
+    this.#freeSlot(entry);
+    entry.state = 'lingering';
+    entry.readyAtMs = clock.monotonicMs() + lingerMs;
+    this.#lingering.push(entry);
+    return true;
+  }
+
+  /** Takes out the lanes whose time in hand is over, to be released. */
+  lingerOver(): LaneEntry[] {
+    const over: LaneEntry[] = [];
+    const nowMs = this.#options.clock.monotonicMs();
+    for (let entry = this.#lingering.first; entry !== null && entry.readyAtMs <= nowMs; entry = this.#lingering.first) {
+      over.push(this.#toRelease(entry));
+    }
+    return over;
   }
 
   /** Back among the waiting, last of its tenant. */
@@ -204,6 +234,16 @@ export class Scheduler {
     if (tenant.lanes === 0) this.#tenants.delete(tenant.tenantId);
   }
 
+  /** Takes out the lanes in hand that a partition's hand-over, or the end of this worker, leaves to others, to be released. */
+  takeLocked(which: (lane: LaneRef) => boolean): LaneEntry[] {
+    const taken: LaneEntry[] = [];
+    for (const entry of this.#entries.values()) {
+      const isIdle = entry.state === 'lingering' || entry.state === 'waiting';
+      if (isIdle && entry.isLocked && which(entry.lane)) taken.push(this.#toRelease(entry));
+    }
+    return taken;
+  }
+
   /** Takes out the waiting lanes that a partition's hand-over, or the end of this worker, leaves to others. */
   takeWaiting(which: (lane: LaneRef) => boolean): LaneRef[] {
     const taken: LaneRef[] = [];
@@ -223,11 +263,11 @@ export class Scheduler {
     }
   }
 
-  /** Lanes that hold a slot, and so a lock. */
-  atWork(): LaneRef[] {
+  /** Lanes whose lock is held, or asked for. */
+  withLock(): LaneRef[] {
     const lanes: LaneRef[] = [];
-    for (const { state, lane } of this.#entries.values()) {
-      if (state === 'claiming' || state === 'running') lanes.push(lane);
+    for (const { state, isLocked, lane } of this.#entries.values()) {
+      if (isLocked || state === 'claiming' || state === 'running') lanes.push(lane);
     }
     return lanes;
   }
@@ -259,6 +299,14 @@ export class Scheduler {
       oldestReadyMs.set(group, Math.max(oldestReadyMs.get(group) ?? 0, nowMs - entry.readyAtMs));
     }
     return { lanes: this.#entries.size, ready, oldestReadyMs };
+  }
+
+  #toRelease(entry: LaneEntry): LaneEntry {
+    entry.queue?.remove(entry);
+    entry.state = 'releasing';
+    entry.isLocked = false;
+    this.#place(entry.tenant);
+    return entry;
   }
 
   #tenantOf(tenantId: TenantId): TenantShare {

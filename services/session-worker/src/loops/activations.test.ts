@@ -12,7 +12,7 @@ function lane(name: string): LaneRef {
 function scene() {
   const scheduler = new Scheduler({
     ...{ clock: new VirtualClock(), slotsMax: 9, capOf: () => 9, lanesMax: 9 },
-    ...{ slice: { turns: 4, ms: 2000 }, deferMs: 1000 },
+    ...{ slice: { turns: 4, ms: 2000 }, deferMs: 1000, lingerMs: 0 },
   });
   const log: string[] = [];
   const received: [number, readonly WakeUp[]][] = [];

@@ -56,10 +56,11 @@ export function workerLoops(parts: WorkerLoopsParts): Repeated[] {
       },
     },
     {
-      name: 'deferred lanes',
+      name: 'waiting lanes',
       everyMs: 100,
       work: async () => {
         scheduler.wakeDeferred();
+        runner.endLinger();
         runner.pump();
       },
     },

@@ -24,6 +24,7 @@ export interface ModelWorkerOptions {
   readonly wake: (wakeUps: readonly WakeUp[]) => void;
   readonly onFailure: (error: unknown) => void;
   readonly broken: Broken;
+  readonly lingerMs: number;
 }
 
 /** A worker made of the real parts. There is one partition, number 0. */
@@ -38,10 +39,10 @@ export class ModelWorker {
   up = true;
 
   constructor(options: ModelWorkerOptions) {
-    const { bootId, steps, lanes, clock, ids, broken } = options;
+    const { bootId, steps, lanes, clock, ids, broken, lingerMs } = options;
     this.bootId = bootId;
     this.scheduler = new Scheduler({
-      ...{ clock, slotsMax: 2, capOf: () => 2, lanesMax: 100, slice: { turns: 2, ms: 2000 }, deferMs: 1000 },
+      ...{ clock, slotsMax: 2, capOf: () => 2, lanesMax: 100, slice: { turns: 2, ms: 2000 }, deferMs: 1000, lingerMs },
     });
     this.turns = new Turns({
       ...{ clock, ids, turnMsMax: 1e9, inactiveMsMax: 1e9 },
@@ -84,6 +85,7 @@ export class ModelWorker {
   /** What a worker does again and again. */
   tick(): void {
     this.scheduler.wakeDeferred();
+    this.runner.endLinger();
     this.runner.pump();
     for (const work of [this.keeper.poll(), this.keeper.renewLocks(), this.keeper.handBackUnknown()]) {
       work.catch(() => undefined);

@@ -32,6 +32,8 @@ export interface WorldOptions {
   readonly faultRate?: number;
   /** Probability that somebody else holds a lane's row when it is claimed. */
   readonly skipRate?: number;
+  /** How long idle lanes stay in hand; default 1,500 ms, of a world whose loops run every second. */
+  readonly lingerMs?: number;
   /** The owner's scan runs; without it nothing repairs a lost wake-up. */
   readonly scan?: boolean;
 }
@@ -255,6 +257,7 @@ export class World {
         wake: (wakeUps) => this.#wakeUps.push(...wakeUps),
         onFailure: (error) => this.failures.push(error),
         broken: this.#options.broken ?? {},
+        lingerMs: this.#options.lingerMs ?? 1500,
       }),
     );
   }
