@@ -26,7 +26,7 @@ const APPEND = call('append', 11);
 const COMMIT = call('commit', 16);
 const HAND_BACK = call('hand_back', 8);
 const LOOK = call('look', 4);
-const STILL_RUNNING = call('still_running', 5);
+const ENDED_TURNS = call('ended_turns', 5);
 const SCAN = call('scan', 2);
 const RUNNING = call('running', 1);
 
@@ -152,7 +152,7 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   async stillRunning(turns: readonly { readonly lane: LaneRef; readonly turnId: TurnId }[]): Promise<boolean[]> {
-    const rows = await this.#database.query<{ i: number }>(STILL_RUNNING, [
+    const rows = await this.#database.query<{ i: number }>(ENDED_TURNS, [
       tenantsOf(turns.map((turn) => turn.lane.tenantId)),
       ...columns<(typeof turns)[number]>(
         turns,
@@ -162,7 +162,7 @@ export class PostgresLaneStore implements LaneStore {
         (turn) => turn.turnId,
       ),
     ]);
-    return flags(turns.length, rows);
+    return flags(turns.length, rows).map((isEnded) => !isEnded);
   }
 
   /** Opens all connections with everything prepared. @throws StoreError */
@@ -174,7 +174,7 @@ export class PostgresLaneStore implements LaneStore {
       { statement: COMMIT, values: ['', null, ...emptyColumns(14)] },
       { statement: HAND_BACK, values: ['', ...emptyColumns(7)] },
       { statement: LOOK, values: ['', ...emptyColumns(3)] },
-      { statement: STILL_RUNNING, values: ['', ...emptyColumns(4)] },
+      { statement: ENDED_TURNS, values: ['', ...emptyColumns(4)] },
       { statement: SCAN, values: [[], 0] },
     ]);
   }

@@ -15,6 +15,8 @@ export interface SpanOptions {
 export interface Span {
   /** To be handed to whatever the work causes; the parent's when nothing is recorded. */
   readonly traceparent: Traceparent | null;
+  /** False: nobody will see it, and it need not be ended. */
+  readonly isRecorded: boolean;
   /** `code`: the stable code of what went wrong; absent = it went well. Once. */
   end(code?: string): void;
 }
@@ -26,11 +28,15 @@ export interface Tracer {
 
 /** Records nothing and hands contexts on. */
 export const noTracer: Tracer = {
-  start: (_name, { parent } = {}) => ({ traceparent: parent ?? null, end: () => undefined }),
+  start: (_name, { parent } = {}) => ({ traceparent: parent ?? null, isRecorded: false, end: () => undefined }),
 };
 
 /** Runs the work inside a span, which ends with the code of what it throws. */
-export async function traced<T>(span: Span, work: () => Promise<T>): Promise<T> {
+export function traced<T>(span: Span, work: () => Promise<T>): Promise<T> {
+  return span.isRecorded ? recorded(span, work) : work();
+}
+
+async function recorded<T>(span: Span, work: () => Promise<T>): Promise<T> {
   let failure: string | undefined;
   try {
     return await work();

@@ -107,9 +107,8 @@ export class LaneRunner {
 
   /** Never rejects. */
   async #serve(entry: LaneEntry): Promise<void> {
-    this.#pipeline++;
     try {
-      const why = await this.#slice(entry).finally(() => this.#pipeline--);
+      const why = await this.#slice(entry);
       if (!this.#stopped) await this.#leave(entry, why);
     } catch (error) {
       // a fault of the program: the owner's scan finds the lane again, the poll gives back a turn that still runs
@@ -122,18 +121,23 @@ export class LaneRunner {
   /** Turns of one lane, one after the other, until it is empty or others are to have their share. */
   async #slice(entry: LaneEntry): Promise<Leaving> {
     const { batches, scheduler } = this.#options;
-    if (!entry.isLocked) {
-      const lock = await batches.take(entry);
-      if (lock.held === 'other') return 'rival';
-      entry.isLocked = true;
-    }
-    for (;;) {
-      const claim = await this.#claim(entry);
-      if (claim === 'busy' || claim === 'later' || claim === 'drop') return claim;
-      const ended = claim === 'empty' ? 'done' : await this.#runTurn(entry, claim);
-      if (ended === 'later' || this.#stopped) return 'later';
-      if (!this.#mayContinue(entry, ended === 'more')) return ended === 'more' ? 'done' : 'idle';
-      scheduler.continue(entry);
+    this.#pipeline++;
+    try {
+      if (!entry.isLocked) {
+        const lock = await batches.take(entry);
+        if (lock.held === 'other') return 'rival';
+        entry.isLocked = true;
+      }
+      for (;;) {
+        const claim = await this.#claim(entry);
+        if (claim === 'busy' || claim === 'later' || claim === 'drop') return claim;
+        const ended = claim === 'empty' ? 'done' : await this.#runTurn(entry, claim);
+        if (ended === 'later' || this.#stopped) return 'later';
+        if (!this.#mayContinue(entry, ended === 'more')) return ended === 'more' ? 'done' : 'idle';
+        scheduler.continue(entry);
+      }
+    } finally {
+      this.#pipeline--;
     }
   }
 

@@ -1,6 +1,6 @@
 import { isUuid } from '@turnkeeper/core';
 import { expect, it } from 'vitest';
-import { systemIds } from './clock.ts';
+import { systemClock, systemIds } from './clock.ts';
 
 it('ids are UUIDv7 of this moment, each another', () => {
   const beforeMs = Date.now();
@@ -14,4 +14,21 @@ it('ids are UUIDv7 of this moment, each another', () => {
     expect(atMs).toBeGreaterThanOrEqual(beforeMs);
     expect(atMs).toBeLessThanOrEqual(afterMs);
   }
+});
+
+it('a sleep ends with its time, or with its signal, and leaves no listener behind', async () => {
+  const abort = new AbortController();
+  const removed: string[] = [];
+  const remove = abort.signal.removeEventListener.bind(abort.signal);
+  abort.signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    removed.push(args[0]);
+    remove(...args);
+  };
+  await systemClock.sleep(1, abort.signal);
+  expect(removed).toEqual(['abort']);
+  const long = systemClock.sleep(60_000, abort.signal);
+  abort.abort();
+  await long;
+  await systemClock.sleep(60_000, abort.signal);
+  expect(removed).toEqual(['abort', 'abort']);
 });

@@ -6,15 +6,25 @@ import type { Clock, Ids } from '@turnkeeper/core';
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
-  sleep: async (ms, signal) => {
-    try {
-      await wait(ms, undefined, signal ? { signal } : {});
-    } catch (err) {
-      // the contract: an abort ends the sleep, it does not fail it
-      if (!signal?.aborted) throw err;
-    }
-  },
+  sleep: (ms, signal) => (signal === undefined ? wait(ms) : sleepUnless(signal, ms)),
 };
+
+/**
+ * Ends at once when the signal aborts. Node's own timer with a signal does the same with three more closures and a promise,
+ * which is much when a worker has twenty thousand turns at work.
+ */
+function sleepUnless(signal: AbortSignal, ms: number): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+  });
+}
 
 /** Milliseconds in the first 12 digits, as UUIDv7 has them. */
 const TIME_DIGITS = 12;

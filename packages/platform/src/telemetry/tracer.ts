@@ -55,6 +55,7 @@ export function createTracer(options: TracerOptions): ProcessTracer {
       const span = tracer.startSpan(name, settings, contextOf(parent));
       const { traceId, spanId, traceFlags } = span.spanContext();
       return {
+        isRecorded: true,
         traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
         end: (code) => {
           if (code !== undefined) {

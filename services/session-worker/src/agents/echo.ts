@@ -10,11 +10,8 @@ export function echoRuntime(clock: Clock): AgentRuntime {
     async run({ turn, config: { runtime }, tryNumber, input, signal, emit }) {
       if (runtime.kind !== 'echo')
         throw new AppError({ code: 'internal', message: 'not the settings of an echo agent' });
-      const pause = async (ms: number) => {
-        if (ms > 0) await clock.sleep(ms, signal);
-        signal.throwIfAborted();
-      };
-      await pause(runtime.delayMs);
+      if (runtime.delayMs > 0) await clock.sleep(runtime.delayMs, signal);
+      signal.throwIfAborted();
       if (tryNumber <= runtime.fail) {
         throw new AppError({
           code: 'agent_error',
@@ -30,7 +27,8 @@ export function echoRuntime(clock: Clock): AgentRuntime {
       }
       const text = resolved?.answer?.text ?? textOf(turn);
       for (const [i, word] of (runtime.wordMs > 0 ? wordsOf(text) : []).entries()) {
-        if (i > 0) await pause(runtime.wordMs);
+        if (i > 0) await clock.sleep(runtime.wordMs, signal);
+        signal.throwIfAborted();
         emit(word);
       }
       const attachments = resolved === null ? turn.events.flatMap(({ body }) => body.attachments ?? []) : [];

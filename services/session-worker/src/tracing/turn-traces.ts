@@ -30,7 +30,7 @@ export class TurnTraces {
   }
 
   /** The agent's part of a turn, and the wait before it. */
-  async answer(turn: RunningAgentTurn, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
+  answer(turn: RunningAgentTurn, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
     const { claimed } = turn;
     const span = this.#startTurn(claimed);
     if (span.traceparent !== null) {
@@ -38,6 +38,10 @@ export class TurnTraces {
       this.#turns.set(claimed, span.traceparent);
       this.#byFence.set(claimed.fence, span.traceparent);
     }
+    return span.isRecorded ? this.#untilEnded(span, work) : work();
+  }
+
+  async #untilEnded(span: Span, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
     const end = await work();
     span.end(end.how === 'replied' ? undefined : end.how === 'failed' ? end.code : end.how);
     return end;
