@@ -48,6 +48,7 @@ export function buildLanes(parts: LaneParts) {
   const transcripts = new TranscriptCache({
     store: parts.transcripts,
     messagesMax: parts.config.historyMax,
+    isRunning: (laneId) => scheduler.isRunning(laneId),
     clock,
     ids,
   });

@@ -20,10 +20,21 @@ test.each([
 });
 
 test('above the cap only the oldest go, and nobody for one that is in use', () => {
-  const lruToMru = ['a', 'b', 'c', 'd'];
-  expect(evictAboveCap({ lruToMru, midTurn: new Set() }, 2)).toEqual(['a', 'b']);
-  expect(evictAboveCap({ lruToMru, midTurn: new Set(['a']) }, 2)).toEqual(['b']);
-  expect(evictAboveCap({ lruToMru, midTurn: new Set() }, 9)).toEqual([]);
+  const warm = { lruToMru: ['a', 'b', 'c', 'd'], size: 4 };
+  expect(evictAboveCap({ ...warm, midTurn: new Set() }, 2)).toEqual(['a', 'b']);
+  expect(evictAboveCap({ ...warm, midTurn: new Set(['a']) }, 2)).toEqual(['b']);
+  expect(evictAboveCap({ ...warm, midTurn: new Set() }, 9)).toEqual([]);
+});
+
+test('no more of them are looked at than are in excess', () => {
+  let asked = 0;
+  function* names() {
+    for (;;) yield `lane ${asked++}`;
+  }
+  const midTurn = { has: (name: string) => name === 'lane 0' };
+  expect(evictAboveCap({ lruToMru: names(), size: 130, midTurn }, 128)).toEqual(['lane 1']);
+  expect(evictAboveCap({ lruToMru: names(), size: 128, midTurn }, 128)).toEqual([]);
+  expect(asked).toBe(2);
 });
 
 test('under pressure the newest, what is in use and what is not stored stay', () => {

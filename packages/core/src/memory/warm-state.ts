@@ -1,12 +1,18 @@
 /** What a process keeps only to be faster: everything in it can be read again. */
 export interface WarmEntries {
   /** Names, the one that was used longest ago first. */
-  readonly lruToMru: readonly string[];
+  readonly lruToMru: Iterable<string>;
   /** In use by a turn that runs. */
-  readonly midTurn: ReadonlySet<string>;
+  readonly midTurn: Pick<ReadonlySet<string>, 'has'>;
+}
+
+export interface CappedEntries extends WarmEntries {
+  /** How many `lruToMru` are. */
+  readonly size: number;
 }
 
 export interface PressurePass extends WarmEntries {
+  readonly lruToMru: readonly string[];
   /** Not stored yet. */
   readonly unflushed: ReadonlySet<string>;
   /** So many of the newest stay, but never more than half. */
@@ -34,9 +40,19 @@ export function memoryBudgetMb(setting: string | number | boolean, limitBytes: n
   return Number.isFinite(megabytes) && megabytes > 0 ? megabytes : null;
 }
 
-/** Above the cap only the oldest ones in excess may go: those in use stay, and nobody younger pays for them. */
-export function evictAboveCap({ lruToMru, midTurn }: WarmEntries, cap: number): string[] {
-  return lruToMru.slice(0, Math.max(0, lruToMru.length - cap)).filter((name) => !midTurn.has(name));
+/**
+ * Above the cap only the oldest ones in excess may go: those in use stay, and nobody younger pays for them. Looks at no more
+ * entries than are in excess (source: hermes.md §16).
+ */
+export function evictAboveCap({ lruToMru, size, midTurn }: CappedEntries, cap: number): string[] {
+  const evicted: string[] = [];
+  let excess = size - cap;
+  if (excess <= 0) return evicted;
+  for (const name of lruToMru) {
+    if (!midTurn.has(name)) evicted.push(name);
+    if (--excess === 0) break;
+  }
+  return evicted;
 }
 
 /** Under pressure the oldest go first, a bounded number at a time. */

@@ -126,6 +126,11 @@ export class Scheduler {
     return this.#entries.has(laneId);
   }
 
+  /** A turn of the lane was claimed here, and its answer is not stored yet. */
+  isRunning(laneId: LaneId): boolean {
+    return this.#entries.get(laneId)?.state === 'running';
+  }
+
   get size(): number {
     return this.#entries.size;
   }

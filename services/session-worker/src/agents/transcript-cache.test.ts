@@ -36,8 +36,10 @@ class Rows implements TranscriptStore {
 function setUp(over: Partial<TranscriptCacheOptions> = {}) {
   const rows = new Rows();
   const clock = new VirtualClock();
-  const cache = new TranscriptCache({ store: rows, messagesMax: 100, clock, ids: new SeededIds(), ...over });
-  return { rows, clock, cache };
+  const running = new Set<string>();
+  const isRunning = (laneId: string) => running.has(laneId);
+  const cache = new TranscriptCache({ store: rows, messagesMax: 100, isRunning, clock, ids: new SeededIds(), ...over });
+  return { rows, clock, running, cache };
 }
 
 function replyOf(turn: ReturnType<typeof turnOf>, text: string | null): CommitRequest {
@@ -130,6 +132,9 @@ describe('the transcripts of warm lanes', () => {
     await clock.advance(60 * 60 * 1000 + 1);
     await use('b');
     expect(rows.reads).toBe(5);
+    await clock.advance(60 * 60 * 1000 + 1);
+    for (const lane of ['c', 'd', 'c', 'd']) await use(lane);
+    expect(rows.reads, 'what time ended makes room for what comes').toBe(7);
   });
 
   it('a read that fails is told, and leaves nothing behind', async () => {
@@ -154,7 +159,9 @@ describe('the transcripts of warm lanes', () => {
       const pick = (n: number) => Math.floor(random.random() * n);
       const rows = new Rows();
       const clock = new VirtualClock();
-      const workers = [1, 2].map(() => new TranscriptCache({ store: rows, messagesMax: 4, clock, ids: random }));
+      const workers = [1, 2].map(
+        () => new TranscriptCache({ store: rows, messagesMax: 4, isRunning: () => false, clock, ids: random }),
+      );
       let [seq, session] = [0, 0];
       for (let step = 0; step < 30; step++) {
         // a control, a cancelled message, an interrupt
@@ -183,7 +190,34 @@ describe('the transcripts of warm lanes', () => {
   });
 });
 
+describe('above the cap', () => {
+  it('the lane that was used longest ago goes, no younger one in place of one whose turn runs, and all end within it', async () => {
+    const { rows, running, cache } = setUp({ lanesMax: 2 });
+    const use = (lane: string) => cache.before(turnOf([''], { seq: '1', lane }));
+    running.add('a');
+    for (const lane of ['a', 'b', 'c']) await use(lane);
+    const kept = ['a', 'b', 'c'];
+    for (const lane of kept) await use(lane);
+    expect(rows.reads, 'the running one stays, nobody younger pays').toBe(3);
+    running.clear();
+    await use('d');
+    for (const lane of ['c', 'd']) await use(lane);
+    expect(rows.reads, 'the newest two stay').toBe(4);
+    for (const lane of ['a', 'b']) await use(lane);
+    expect(rows.reads, 'both in excess went').toBe(6);
+  });
+});
+
 describe('when memory is short', () => {
+  it('leaves alone the lane whose turn runs', async () => {
+    const { rows, running, cache } = setUp();
+    for (const lane of ['a', 'b']) await cache.before(turnOf(['x'], { lane, seq: '1' }));
+    running.add('a');
+    expect(cache.relieve()).toBe(0);
+    await cache.before(turnOf(['x'], { lane: 'a', seq: '1' }));
+    expect(rows.reads).toBe(2);
+  });
+
   it('gives up the lanes not spoken in for longest, half of all at most, and reads them again', async () => {
     const { rows, cache } = setUp();
     for (const lane of ['a', 'b', 'c', 'd']) await cache.before(turnOf(['x'], { lane, seq: '1' }));

@@ -3,6 +3,7 @@ import {
   type ClaimedTurn,
   type Clock,
   type CommitRequest,
+  evictAboveCap,
   evictUnderPressure,
   type Ids,
   type LaneId,
@@ -19,6 +20,8 @@ export interface TranscriptCacheOptions {
   readonly messagesMax: number;
   readonly clock: Clock;
   readonly ids: Ids;
+  /** A turn of this lane runs here: what is kept of it will be asked for again at once. */
+  readonly isRunning: (laneId: LaneId) => boolean;
   readonly lanesMax?: number;
 }
 
@@ -29,12 +32,13 @@ interface WarmLane {
   readonly entries: readonly TranscriptEntry[];
 }
 
+/** Lanes that are kept; of those that speak right now, more. */
 const LANES_MAX = 128;
 /** Of what memory is short of at once, and the newest that stay. */
 const EVICTIONS_PER_PASS = 16;
 const PROTECTED_RECENT = 8;
 const IDLE_MS = 60 * 60 * 1000;
-/** Characters of text in all; a session with more than a tenth of them is not kept. */
+/** Characters of text in all, whoever uses it; a session with more than a tenth of them is not kept. */
 const TEXT_MAX = 64 * 1024 * 1024;
 /** Few, because each may bring hundreds of long rows. */
 const READS_PER_BATCH = 16;
@@ -51,10 +55,15 @@ export class TranscriptCache {
   readonly #reads: Batcher<TranscriptRequest, readonly TranscriptEntry[]>;
   readonly #messagesMax: number;
   readonly #lanes: LRUCache<LaneId, WarmLane>;
+  readonly #lanesMax: number;
+  /** Their entries stay: the turn's commit makes them longer, and the next turn is given them. */
+  readonly #midTurn: { has(laneId: string): boolean };
 
   constructor(options: TranscriptCacheOptions) {
     const { store, messagesMax, clock, ids } = options;
     this.#messagesMax = messagesMax;
+    this.#lanesMax = options.lanesMax ?? LANES_MAX;
+    this.#midTurn = { has: (laneId) => options.isRunning(laneId as LaneId) };
     this.#reads = new Batcher({
       ...{
         name: 'transcripts',
@@ -69,11 +78,12 @@ export class TranscriptCache {
       onRowError: () => undefined,
     });
     this.#lanes = new LRUCache({
-      max: options.lanesMax ?? LANES_MAX,
       ttl: IDLE_MS,
       ttlResolution: 0,
       perf: { now: () => clock.monotonicMs() },
       updateAgeOnGet: true,
+      // those whose time is over count, and are the first to go
+      allowStale: true,
       maxSize: TEXT_MAX,
       maxEntrySize: Math.floor(TEXT_MAX / 10),
       sizeCalculation: ({ entries }) => entries.reduce((sum, { body }) => sum + textLengthOf(body), 1),
@@ -84,19 +94,18 @@ export class TranscriptCache {
   async before(turn: ClaimedTurn): Promise<readonly TranscriptEntry[]> {
     const { lane, sessionId, seq } = turn;
     const throughSeq = BigInt(seq) - 1n;
-    const warm = this.#lanes.get(lane.laneId);
+    const warm = this.#lanes.get(lane.laneId, { allowStale: false });
     if (warm?.sessionId === sessionId && warm.throughSeq === throughSeq) return warm.entries;
     const entries = await this.#reads.add({ lane, sessionId, beforeSeq: seq });
-    this.#lanes.set(lane.laneId, { sessionId, throughSeq, entries });
+    this.#keep(lane.laneId, { sessionId, throughSeq, entries });
     return entries;
   }
 
   /** Memory is short: gives up the lanes that were not spoken in for longest, some at a time. How many. */
   relieve(): number {
     const lruToMru = [...this.#lanes.rkeys()];
-    // what a turn was given it keeps, and nothing here is only here
-    const nothing = new Set<string>();
-    const given = { lruToMru, midTurn: nothing, unflushed: nothing };
+    // nothing here is only here
+    const given = { lruToMru, midTurn: this.#midTurn, unflushed: new Set<string>() };
     const evicted = evictUnderPressure({ ...given, protectRecent: PROTECTED_RECENT, maxPerPass: EVICTIONS_PER_PASS });
     for (const laneId of evicted) this.#lanes.delete(laneId as LaneId);
     return evicted.length;
@@ -121,7 +130,13 @@ export class TranscriptCache {
     const { reply } = request;
     if (reply !== null) added.push({ seq, role: reply.code === undefined ? 'assistant' : 'notice', body: reply });
     const entries = [...warm.entries, ...added].slice(-this.#messagesMax);
-    this.#lanes.set(laneId, { sessionId: turn.sessionId, throughSeq: BigInt(seq), entries });
+    this.#keep(laneId, { sessionId: turn.sessionId, throughSeq: BigInt(seq), entries });
+  }
+
+  #keep(laneId: LaneId, warm: WarmLane): void {
+    this.#lanes.set(laneId, warm);
+    const all = { lruToMru: this.#lanes.rkeys(), size: this.#lanes.size, midTurn: this.#midTurn };
+    for (const old of evictAboveCap(all, this.#lanesMax)) this.#lanes.delete(old as LaneId);
   }
 }
 

@@ -23,7 +23,7 @@ export const cacheAdapters: Adapters = {
     budgetMb: memoryBudgetMb(memoryHighMb, limitBytes),
   }),
   'cache.capEvict': ({ cap, lruToMru, midTurn }: Warm & { cap: number }) => {
-    const evict = evictAboveCap({ lruToMru, midTurn: new Set(midTurn) }, cap);
+    const evict = evictAboveCap({ lruToMru, size: lruToMru.length, midTurn: new Set(midTurn) }, cap);
     // what is warm is a copy: nothing is lost with it
     return { evict, sizeAfter: lruToMru.length - evict.length, transcriptKept: true, backgroundWorkKept: true };
   },
