@@ -9,7 +9,7 @@ import {
 } from '@turnkeeper/bus';
 import * as core from '@turnkeeper/core';
 import { clusterPorts, createEgress } from '@turnkeeper/platform/egress';
-import { createProbeServer, type Kit, type Service } from '@turnkeeper/platform/process';
+import { createHeapKeeper, createProbeServer, type Kit, type Service } from '@turnkeeper/platform/process';
 import { storeGauges } from '@turnkeeper/platform/telemetry';
 import * as queue from '@turnkeeper/queue';
 import * as storage from '@turnkeeper/storage';
@@ -86,6 +86,7 @@ export async function compose(config: SessionWorkerConfig, kit: Kit): Promise<Se
       ...{ bootId, membership, activations, keeper, turns, scheduler, runner, caps, slots: links.slots, transcripts },
       vital: (loop) => kit.vitals.watchLoop(loop),
       memoryIsShort: memoryIsShort(config),
+      keepHeap: createHeapKeeper(),
       redisIsAway: () => links.redis.away,
       postgresIsUp: storeGauges(kit.metrics, 'postgres'),
     }),

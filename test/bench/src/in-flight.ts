@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from '@turnkeeper/test-harness';
+import pg from 'pg';
 import { openGround, startServices } from './ground.ts';
 import { inParallel } from './in-parallel.ts';
 import { openLayerLoad } from './layer-load.ts';
 import { residentMegabytes } from './memory.ts';
 
-const SAMPLE_MS = 250;
+const SAMPLE_MS = 500;
 /** A tenant gets three quarters of a worker's slots at most. */
 const SLOTS_PER_TURN = 1.4;
 const CONCURRENT_ACCEPTS = 1_000;
 const DEADLINE_MS = 300_000;
+const FULL_SHARE = 0.99;
 
 /** Many turns at once in one worker, each of an agent that takes its time. */
 export interface InFlightFigures {
@@ -20,8 +22,8 @@ export interface InFlightFigures {
   /** Of the worker: idle before, and the most while they ran. */
   readonly idleMegabytes: number;
   readonly mostMegabytes: number;
-  /** Of the worker's event loop, over samples of 250 ms: the 99th percentile of the worst sample, and of the middle one. */
-  readonly loopDelayMs: { readonly worst: number; readonly middle: number };
+  /** Of the worker's event loop, 99th percentile: until all turns ran, and from then until all were done. */
+  readonly loopDelayMs: { readonly filling: number; readonly full: number };
 }
 
 /** Accepts `turns` messages, each of a lane of its own, as fast as it can, and watches the worker until all are answered. */
@@ -45,45 +47,56 @@ export async function measureInFlight(turns: number, agentSeconds: number): Prom
     const accepted = inParallel(turns, CONCURRENT_ACCEPTS, (i) =>
       layer.accept('patient', `in-flight-${i}`, 'take your time'),
     );
-    const samples = await sampleUntilDone(cluster, turns, accepted);
-    const delays = samples.map(({ loopDelayMs }) => loopDelayMs).toSorted((a, b) => a - b);
+    const seen = await watchUntilDone(cluster, turns, accepted);
     return {
-      ...{ turns, agentSeconds, idleMegabytes },
-      mostRunning: Math.max(...samples.map(({ running }) => running)),
+      ...{ turns, agentSeconds, idleMegabytes, ...seen },
       allDoneSeconds: Math.round((performance.now() - startMs) / 100) / 10,
-      mostMegabytes: Math.max(...samples.map(({ megabytes }) => megabytes)),
-      loopDelayMs: { worst: delays.at(-1) ?? 0, middle: delays[Math.floor(delays.length / 2)] ?? 0 },
     };
   } finally {
     await services.stop();
   }
 }
 
-interface Sample {
-  readonly running: number;
-  readonly megabytes: number;
-  readonly loopDelayMs: number;
-}
+type Seen = Pick<InFlightFigures, 'mostRunning' | 'mostMegabytes' | 'loopDelayMs'>;
 
-async function sampleUntilDone(cluster: Cluster, turns: number, accepted: Promise<void>): Promise<Sample[]> {
+/**
+ * Asks the database how many run, because each look at the worker's metrics begins the time that its loop's delay is of: there
+ * are two, when all run, and when all are done.
+ */
+async function watchUntilDone(cluster: Cluster, turns: number, accepted: Promise<void>): Promise<Seen> {
   const pid = cluster.workers[0]?.pid ?? 0;
-  const samples: Sample[] = [];
+  const client = new pg.Client({ connectionString: cluster.postgresUrl });
+  await client.connect();
+  const seen = { mostRunning: 0, mostMegabytes: 0, loopDelayMs: { filling: 0, full: 0 } };
   const untilMs = performance.now() + DEADLINE_MS;
   let failed: unknown = null;
   accepted.catch((error: unknown) => {
     failed = error;
   });
-  for (;;) {
-    if (failed !== null) throw failed;
-    if (performance.now() > untilMs) throw new Error(`not all of ${turns} turns ended within ${DEADLINE_MS} ms`);
-    // first and alone: it is of the time since the last look at any metric
-    const loopDelay = await cluster.metric('session-worker', 'nodejs_eventloop_lag_p99_seconds');
-    const [running, ended] = await Promise.all([
-      cluster.metric('session-worker', 'turnkeeper_turns_running'),
-      cluster.metric('session-worker', 'turnkeeper_turns_total'),
-    ]);
-    samples.push({ running, megabytes: await residentMegabytes(pid), loopDelayMs: Math.round(loopDelay * 1000) });
-    if (ended >= turns) return samples;
-    await sleep(SAMPLE_MS);
+  try {
+    await loopDelay(cluster);
+    for (let ended = 0; ended < turns; await sleep(SAMPLE_MS)) {
+      if (failed !== null) throw failed;
+      if (performance.now() > untilMs) throw new Error(`not all of ${turns} turns ended within ${DEADLINE_MS} ms`);
+      const { rows } = await client.query<{ running: number; ended: number }>(STATE);
+      const [now] = rows;
+      ended = now?.ended ?? 0;
+      seen.mostMegabytes = Math.max(seen.mostMegabytes, await residentMegabytes(pid));
+      if (seen.mostRunning > 0 || (now?.running ?? 0) < turns * FULL_SHARE) continue;
+      seen.loopDelayMs.filling = await loopDelay(cluster);
+      seen.mostRunning = await cluster.metric('session-worker', 'turnkeeper_turns_running');
+    }
+    seen.loopDelayMs.full = await loopDelay(cluster);
+    return seen;
+  } finally {
+    await client.end();
   }
+}
+
+const STATE = `select (select count(*)::int from tk.lanes where turn_id is not null) as running,
+  (select count(*)::int from tk.turns) as ended`;
+
+/** Of the time since the last look at any metric, 99th percentile, milliseconds. */
+async function loopDelay(cluster: Cluster): Promise<number> {
+  return Math.round((await cluster.metric('session-worker', 'nodejs_eventloop_lag_p99_seconds')) * 1000);
 }

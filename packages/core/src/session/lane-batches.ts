@@ -47,7 +47,7 @@ interface Commit {
 
 export type DecidedClaim = Exclude<ClaimResult, { readonly result: 'undecided' }>;
 
-const ITEMS_MAX = 400;
+const ITEMS_MAX = 128;
 const COMMIT_BYTES_MAX = 4 * 1024 * 1024;
 /** The steps of a lane wait for each other, so what waits is bounded by the scheduler's lanes. */
 const QUEUE_MAX = Number.POSITIVE_INFINITY;

@@ -7,4 +7,5 @@ export { createProbeServer, type ProbeServer } from './probe-server.ts';
 export type { Readiness } from './readiness.ts';
 export { runProcess } from './run-process.ts';
 export type { Compose, Listening, ProcessMessage, Service } from './service.ts';
+export { createHeapKeeper } from './tight-heap.ts';
 export type { Progress, Vital, Vitals } from './vitals.ts';

@@ -25,6 +25,7 @@ export interface WorkerLoopsParts {
   readonly vital: (loop: Repeated) => Repeated;
   /** More memory is in use than should be. */
   readonly memoryIsShort: () => boolean;
+  readonly keepHeap: () => void;
   readonly transcripts: { relieve(): number };
   readonly redisIsAway: () => boolean;
   readonly postgresIsUp: (isUp: boolean) => void;
@@ -50,8 +51,9 @@ export function workerLoops(parts: WorkerLoopsParts): Repeated[] {
     { name: 'tenant limits', everyMs: 5_000, work: () => caps.refresh() },
     {
       name: 'memory',
-      everyMs: 2_000,
+      everyMs: 1_000,
       work: async () => {
+        parts.keepHeap();
         if (parts.memoryIsShort()) parts.transcripts.relieve();
       },
     },
