@@ -145,6 +145,7 @@ export type {
   ControlRequest,
   ControlResult,
   ControlStore,
+  LaneSession,
   OutboundRequest,
   OutboundResult,
   TypedCommand,

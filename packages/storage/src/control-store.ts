@@ -10,6 +10,7 @@ import {
   type EventId,
   type LaneId,
   type LaneRef,
+  type LaneSession,
   type MessageId,
   type OutboundRequest,
   type OutboundResult,
@@ -24,7 +25,8 @@ import type { Database } from './database.ts';
 
 const CANCEL = call('cancel', 2);
 const CONTROL = call('control_by', 11);
-const TYPED = call('command_by', 20);
+const TYPED = call('command_to', 23);
+const LANE_SESSIONS = call('lane_sessions', 5);
 const OUTBOUND = call('outbound', 13);
 const OUTBOUND_ATTACHED = call('outbound_attached', 14);
 const ERASE_STEP = call('erase_step', 4);
@@ -53,6 +55,14 @@ interface TypedRow {
   readonly turn_id: TurnId | null;
   readonly session_id: SessionId | null;
   readonly ended: readonly EventId[] | null;
+}
+
+interface LaneSessionRow {
+  readonly id: SessionId;
+  readonly at: Date;
+  readonly is_current: boolean;
+  readonly is_over: boolean;
+  readonly words: string | null;
 }
 
 interface OutboundRow {
@@ -111,14 +121,24 @@ export class PostgresControlStore implements ControlStore {
 
   async typed(nodeId: BootId, request: TypedCommand): Promise<TypedCommandResult> {
     const { item, command, goesOn, newSessionId, noticeId, notices, onlyOf = null } = request;
+    const to = typeof command === 'string' ? null : command;
     const { slot, tenantId, agentId, laneId, sessionKey, dedupe } = item;
     const [row] = await this.#database.query<TypedRow>(TYPED, [
       ...[nodeId, slot, tenantId, agentId, laneId, sessionKey, ...dedupeOf(dedupe)],
-      ...[item.eventId, item.accountId, json(item.body), item.traceparent, command, goesOn, newSessionId, noticeId],
-      ...[json(notices.done), json(notices.idle), onlyOf],
+      ...[item.eventId, item.accountId, json(item.body), item.traceparent, to === null ? command : 'switch'],
+      ...[goesOn, newSessionId, noticeId, json(notices.done), json(notices.idle), onlyOf],
+      ...(to === null ? [null, null, null] : [to.from, to.to, to.endReason]),
     ]);
     if (row === undefined) throw new AppError({ code: 'internal', message: 'command has no answer' });
     return typedResult(row, tenantId);
+  }
+
+  async sessionsOf(lane: LaneRef, wanted: SessionId | null, limit: number): Promise<LaneSession[]> {
+    const values = [lane.tenantId, lane.slot, lane.laneId, wanted, limit];
+    const rows = await this.#database.query<LaneSessionRow>(LANE_SESSIONS, values);
+    return rows.map(({ id, at, is_current: isCurrent, is_over: isOver, words }) => {
+      return { sessionId: id, at, isCurrent, isOver, words };
+    });
   }
 
   async sendOutbound(request: OutboundRequest): Promise<OutboundResult> {
@@ -158,6 +178,7 @@ function dedupeOf(dedupe: ControlRequest['dedupe']): unknown[] {
 function typedResult(row: TypedRow, tenantId: TenantId): TypedCommandResult {
   const { result, event_id: eventId, slot, lane_id: laneId, seq, ended } = row;
   const position = row.ahead ?? 0;
+  if (result === 'moved') return { result };
   if (result === 'accepted' && row.ord !== null) {
     const { ord, turn_id: turnId, session_id: sessionId } = row;
     return { result, position, ord, done: seq === null ? null : { seq, turnId, sessionId, ended: ended ?? [] } };

@@ -1,10 +1,11 @@
 import type { BootId, MessageId, SessionId, TenantId, TypedCommand } from '@turnkeeper/core';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { PostgresControlStore } from './control-store.ts';
 import { type Database, openDatabase } from './database.ts';
 import { checkInvariants } from './invariants.ts';
 import { CuttingProxy } from './testing/cutting-proxy.ts';
 import { freshId, message, openStage, type Stage, type StageLane } from './testing/stage.ts';
+import { PostgresTranscriptStore } from './transcript-store.ts';
 
 const NOTICES = { done: { code: 'done', text: 'Done.' }, idle: { code: 'idle', text: 'Nothing to do.' } };
 let stage: Stage;
@@ -115,4 +116,127 @@ test('a command whose answer was lost is done once, and one that comes again is 
   expect(await statesOf(lane)).toEqual([18, 0, 18]);
   expect(await noticesOf(lane)).toEqual([{ code: 'done' }]);
   await stage.commit(worker, await stage.claim(worker, lane));
+});
+
+describe('a switch', () => {
+  const sessionsOf = (lane: StageLane) =>
+    stage.rows(
+      'select id, status, end_reason, ended_at is null living from tk.sessions where lane_id = $1 order by created_at, id',
+      [lane.laneId],
+    );
+  const turnIn = async (lane: StageLane, text: string) => {
+    await stage.send(lane, text);
+    const turn = await stage.claim(worker, lane);
+    await stage.commit(worker, turn);
+    return turn.sessionId;
+  };
+  const to = (from: SessionId | null, target: SessionId) => ({ from, to: target, endReason: 'session_switch' });
+  /** A lane with two sessions, the first one over. */
+  const twoSessions = async () => {
+    const lane = newLane();
+    const first = await turnIn(lane, 'a');
+    await control.typed(worker, typed(lane, '/new', { command: 'reset' }));
+    return { lane, first, second: await turnIn(lane, 'b') };
+  };
+
+  test('ends the present session, opens the other one again, and the next turn is in it and knows only its words', async () => {
+    const { lane, first, second } = await twoSessions();
+    await stage.send(lane, 'c');
+    const running = await stage.claim(worker, lane);
+    await stage.send(lane, 'd');
+    const result = await control.typed(worker, typed(lane, '/resume x', { command: to(second, first) }));
+    expect(result).toMatchObject({ result: 'accepted', done: { turnId: running.fence.turnId, sessionId: first } });
+    expect(await stage.commit(worker, running)).toMatchObject({ result: 'stale' });
+    expect(await sessionsOf(lane)).toEqual([
+      { id: first, status: 'active', end_reason: null, living: true },
+      { id: second, status: 'archived', end_reason: 'session_switch', living: false },
+    ]);
+    const marks = 'select kind, session_id, body from tk.lane_marks where lane_id = $1 order by seq desc limit 1';
+    expect(await stage.rows(marks, [lane.laneId])).toEqual([
+      { kind: 'session.resumed', session_id: first, body: { previousSessionId: second, reason: 'command' } },
+    ]);
+    await stage.send(lane, 'e');
+    const next = await stage.claim(worker, lane);
+    expect([next.sessionId, next.events.map(({ body }) => body['text'])]).toEqual([first, ['e']]);
+    const transcripts = new PostgresTranscriptStore(stage.engine);
+    const [entries] = await transcripts.recent([{ lane, sessionId: first, beforeSeq: next.seq }], 3);
+    expect(entries?.map(({ role, body }) => [role, (body as { text: string }).text])).toEqual([
+      ['user', 'a'],
+      ['assistant', expect.any(String)],
+      ['notice', 'Done.'],
+    ]);
+    await stage.commit(worker, next);
+  });
+
+  test('from a session that the lane has no more, or to one that is not its own, does nothing at all', async () => {
+    const { lane, first, second } = await twoSessions();
+    const foreign = (await twoSessions()).first;
+    const rows = () => stage.rows('select z.*, z.xmin::text from tk.lanes z where id = $1', [lane.laneId]);
+    const before = [await rows(), await statesOf(lane), await sessionsOf(lane)];
+    for (const command of [to(first, second), to(null, first), to(second, foreign), to(second, freshId<SessionId>())])
+      expect(await control.typed(worker, typed(lane, '/resume x', { command }))).toEqual({ result: 'moved' });
+    expect([await rows(), await statesOf(lane), await sessionsOf(lane)]).toEqual(before);
+    // the key of what was not accepted is free
+    const request = typed(lane, '/resume x', { command: to(first, second) });
+    await control.typed(worker, request);
+    const again = { ...request, command: to(second, first) };
+    expect(await control.typed(worker, again)).toMatchObject({ result: 'accepted', done: { sessionId: first } });
+    expect(await control.typed(worker, { ...again, command: 'answer' })).toMatchObject({
+      result: 'accepted',
+      done: null,
+    });
+  });
+
+  test('is not done where it would end what another has under way', async () => {
+    const { lane, first, second } = await twoSessions();
+    await stage.send(lane, 'c');
+    const turn = await stage.claim(worker, lane);
+    await control.typed(worker, typed(lane, '/resume x', { command: to(second, first), onlyOf: 'ann' }));
+    expect((await noticesOf(lane)).at(-1)).toEqual({ code: 'idle' });
+    expect(await stage.commit(worker, turn)).toMatchObject({ result: 'ok' });
+  });
+
+  test('goes back also to the present session when that is over, and no idle time ends it at once', async () => {
+    const { lane, second } = await twoSessions();
+    const ask = { lane, sessionId: null, newSessionId: freshId<SessionId>(), dedupe: null } as const;
+    await control.control({ ...ask, command: 'archive' });
+    await stage.rows("update tk.lanes set last_activity_at = now() - interval '9 days' where id = $1", [lane.laneId]);
+    expect(await control.sessionsOf(lane, null, 1)).toMatchObject([
+      { sessionId: second, isCurrent: true, isOver: true },
+    ]);
+    await control.typed(worker, typed(lane, '/resume x', { command: to(second, second) }));
+    const fresh =
+      "select 1 from tk.lanes where id = $1 and last_activity_at > now() - interval '1 day' and not suspended";
+    expect(await stage.rows(fresh, [lane.laneId])).toHaveLength(1);
+    expect(await turnIn(lane, 'c')).toBe(second);
+  });
+
+  test('has sessions to choose from: the last ones, the present one, and the one that is asked for if it is the lane’s', async () => {
+    const { lane, first, second } = await twoSessions();
+    const foreign = (await twoSessions()).first;
+    const shown = async (wanted: SessionId | null, limit: number) =>
+      (await control.sessionsOf(lane, wanted, limit)).map(({ sessionId, words }) => [sessionId, words]);
+    expect(await shown(null, 1)).toEqual([[second, 'b']]);
+    expect(await shown(foreign, 1)).toEqual([[second, 'b']]);
+    expect(await shown(first, 1)).toEqual([
+      [second, 'b'],
+      [first, 'a'],
+    ]);
+    await control.typed(worker, typed(lane, '/resume x', { command: to(second, first) }));
+    expect(await shown(null, 10)).toEqual([
+      [first, 'a'],
+      [second, 'b'],
+    ]);
+    expect(await control.sessionsOf(newLane(), first, 10)).toEqual([]);
+  });
+
+  test('of nothing only says so', async () => {
+    const { lane, second } = await twoSessions();
+    await stage.send(lane, 'c');
+    const turn = await stage.claim(worker, lane);
+    await control.typed(worker, typed(lane, '/resume', { command: 'answer' }));
+    expect((await noticesOf(lane)).at(-1)).toEqual({ code: 'done' });
+    expect(await stage.commit(worker, turn)).toMatchObject({ result: 'ok' });
+    expect(await turnIn(lane, 'd')).toBe(second);
+  });
 });

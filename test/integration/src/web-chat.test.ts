@@ -163,7 +163,7 @@ describe('a visitor', () => {
     });
   });
 
-  test('begins afresh by typing /new, and what follows is said first', async () => {
+  test('begins afresh by typing /new, what follows is said first, and goes back by typing /resume', async () => {
     using joe = await visit('joe');
     joe.say('u_joe', 'm-1', 'before');
     await joe.next(isReply);
@@ -172,10 +172,15 @@ describe('a visitor', () => {
     const before = joe.frames.find((frame) => isReply(frame) && frame.data?.['text'] === 'before');
     const after = joe.frames.find((frame) => isReply(frame) && frame.data?.['text'] === 'topic');
     expect(after?.['sessionId']).not.toBe(before?.['sessionId']);
+    const told = (code: string) => joe.next(({ type, data }) => type === 'notice.created' && data?.['code'] === code);
     joe.say('u_joe', 'm-3', '/reset');
-    const notice = await joe.next(({ type }) => type === 'notice.created');
-    expect(notice.data).toMatchObject({ code: 'session_reset' });
-    expect([after?.['sessionId'], before?.['sessionId']]).not.toContain(notice['sessionId']);
+    expect([after?.['sessionId'], before?.['sessionId']]).not.toContain((await told('session_reset'))['sessionId']);
+    joe.say('u_joe', 'm-4', '/resume');
+    expect((await told('sessions')).data?.['text']).toMatch(new RegExp(`^${before?.['sessionId']} · .*before$`, 'm'));
+    joe.say('u_joe', 'm-5', `/resume ${before?.['sessionId']}`);
+    await told('session_resumed');
+    joe.say('u_joe', 'm-6', 'back again');
+    await joe.next((it) => isReply(it) && it.data?.['text'] === 'back again' && it['sessionId'] === before?.['sessionId']);
   });
 
   test('proves by what it saw that a reply was delivered', async () => {

@@ -112,7 +112,8 @@ export type OutboundResult =
 export interface TypedCommand {
   /** The message; its text is what follows the command. */
   readonly item: AcceptItem;
-  readonly command: 'stop' | 'reset';
+  /** `answer` changes nothing; only `notices.done` is said. */
+  readonly command: 'stop' | 'reset' | SessionSwitch | 'answer';
   /** The text is said first in the fresh session. */
   readonly goesOn: boolean;
   readonly newSessionId: SessionId;
@@ -121,6 +122,28 @@ export interface TypedCommand {
   readonly onlyOf?: string;
   /** What is said where something was done, and where there was nothing to do. */
   readonly notices: { readonly done: Notice; readonly idle: Notice };
+}
+
+/** The lane gets another of its sessions, and what goes with the present one ends, as by a reset. */
+export interface SessionSwitch {
+  /** The session that the lane must still have. */
+  readonly from: SessionId | null;
+  /** One of the lane's; it lives again. */
+  readonly to: SessionId;
+  /** Of the session before. */
+  readonly endReason: string;
+}
+
+/** A session that a conversation can go back to. */
+export interface LaneSession {
+  readonly sessionId: SessionId;
+  /** When it was begun, or last gone back to. */
+  readonly at: Date;
+  readonly isCurrent: boolean;
+  /** It ended, or the next message begins another. */
+  readonly isOver: boolean;
+  /** What was said first in it, cut; null where that is long ago or gone. */
+  readonly words: string | null;
 }
 
 export interface Notice {
@@ -139,7 +162,9 @@ export type TypedCommandResult =
         Extract<ControlResult, { readonly result: 'done' }>,
         'seq' | 'turnId' | 'sessionId' | 'ended'
       > | null;
-    };
+    }
+  /** Nothing was accepted: the lane has another session by now, or the one asked for is gone. Only of a switch. */
+  | { readonly result: 'moved' };
 
 /** What people do to a lane from outside. Every call is one transaction under the lane's lock (protocol `control`). */
 export interface ControlStore {
@@ -152,6 +177,8 @@ export interface ControlStore {
   control(request: ControlRequest): Promise<ControlResult>;
   /** Accepts a typed command and does it, in one transaction. Safe when repeated with the same ids. @throws StoreError */
   typed(nodeId: BootId, request: TypedCommand): Promise<TypedCommandResult>;
+  /** The last `limit` sessions of a lane, with its present one and the wanted one if that is the lane's; newest first. @throws StoreError */
+  sessionsOf(lane: LaneRef, wanted: SessionId | null, limit: number): Promise<LaneSession[]>;
   /** @throws StoreError */
   sendOutbound(request: OutboundRequest): Promise<OutboundResult>;
   /** Through which account the conversation was last spoken to; null: none. @throws StoreError */

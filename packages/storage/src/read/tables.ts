@@ -150,6 +150,7 @@ const sessions = {
   created_at: orDefault(time),
   ended_at: orNull(time),
   end_reason: orNull(text),
+  switched_at: orNull(time),
 };
 
 const events = {

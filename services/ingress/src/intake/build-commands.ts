@@ -7,7 +7,7 @@ export function buildCommands(
   { bootId, ids }: Kit,
   parts: AnnounceParts & {
     readonly acceptMessage: Pick<AcceptMessage, 'accept' | 'itemOf' | 'noteQueued' | 'refuses'>;
-    readonly control: Pick<ControlStore, 'typed'>;
+    readonly control: Pick<ControlStore, 'typed' | 'sessionsOf'>;
     readonly signals: Pick<ControlSignals, 'stopTurn'>;
   },
 ): TypedCommands {
