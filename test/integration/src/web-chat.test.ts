@@ -166,21 +166,20 @@ describe('a visitor', () => {
   test('begins afresh by typing /new, what follows is said first, and goes back by typing /resume', async () => {
     using joe = await visit('joe');
     joe.say('u_joe', 'm-1', 'before');
-    await joe.next(isReply);
+    const before = (await joe.next(isReply))['sessionId'];
     joe.say('u_joe', 'm-2', '/new topic');
-    await joe.next((frame) => isReply(frame) && frame.data?.['text'] === 'topic');
-    const before = joe.frames.find((frame) => isReply(frame) && frame.data?.['text'] === 'before');
-    const after = joe.frames.find((frame) => isReply(frame) && frame.data?.['text'] === 'topic');
-    expect(after?.['sessionId']).not.toBe(before?.['sessionId']);
+    const after = (await joe.next((frame) => isReply(frame) && frame.data?.['text'] === 'topic'))['sessionId'];
+    expect(after).not.toBe(before);
     const told = (code: string) => joe.next(({ type, data }) => type === 'notice.created' && data?.['code'] === code);
     joe.say('u_joe', 'm-3', '/reset');
-    expect([after?.['sessionId'], before?.['sessionId']]).not.toContain((await told('session_reset'))['sessionId']);
+    expect([after, before]).not.toContain((await told('session_reset'))['sessionId']);
     joe.say('u_joe', 'm-4', '/resume');
-    expect((await told('sessions')).data?.['text']).toMatch(new RegExp(`^${before?.['sessionId']} · .*before$`, 'm'));
-    joe.say('u_joe', 'm-5', `/resume ${before?.['sessionId']}`);
+    expect((await told('sessions')).data?.['text']).toMatch(new RegExp(`^${before} · .*before$`, 'm'));
+    joe.say('u_joe', 'm-5', `/resume ${before}`);
     await told('session_resumed');
     joe.say('u_joe', 'm-6', 'back again');
-    await joe.next((it) => isReply(it) && it.data?.['text'] === 'back again' && it['sessionId'] === before?.['sessionId']);
+    const isBack = (it: Frame) => isReply(it) && it['sessionId'] === before;
+    await joe.next((it) => isBack(it) && it.data?.['text'] === 'back again');
   });
 
   test('proves by what it saw that a reply was delivered', async () => {
