@@ -288,7 +288,7 @@ export { DatabaseHealth } from './recovery/database-health.ts';
 export { drainStep, handOverReason } from './recovery/drain.ts';
 export { decideInterrupted } from './recovery/interrupted.ts';
 export { Leadership } from './recovery/leadership.ts';
-export { interruptLostTurns } from './recovery/lost-turns.ts';
+export { interruptLostTurns, RESUME_BREAKER, type ResumeBreaker } from './recovery/lost-turns.ts';
 export { OwnerlessPartitions } from './recovery/ownerless-partitions.ts';
 export { clearsResume, resumeBlocker, type TurnOutcome } from './recovery/resume.ts';
 export { breakResumeLoop, clearResume, markResume } from './recovery/resume-flag.ts';

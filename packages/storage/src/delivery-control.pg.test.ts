@@ -53,26 +53,6 @@ const decide = (messageId: MessageId, verb: DeliveryVerb, of = tenant) =>
   control.decide(of, messageId, { verb, actor: 'key:abc', auditId: freshId() });
 const due = (lane: StageLane) => stage.deliveries.claimDue(worker, { partitions: [], limit: 10, lanes: [lane] });
 
-/** An account whose unknown outcomes are held. */
-async function holdingAccount(): Promise<AccountId> {
-  const [agentId, accountId] = [freshId(), freshId<AccountId>()];
-  const name = `n${names++}`;
-  await stage.rows('insert into tk.agents (id, tenant_id, name, version) values ($1, $2, $3, 1)', [
-    agentId,
-    tenant,
-    name,
-  ]);
-  await stage.rows(
-    "insert into tk.accounts (id, tenant_id, agent_id, name, channel, version) values ($1, $2, $3, $4, 'webhook', 1)",
-    [accountId, tenant, agentId, name],
-  );
-  await stage.rows(
-    `insert into tk.account_versions (tenant_id, account_id, version, config) values ($1, $2, 1, '{"options": {"onUnknown": "hold"}}')`,
-    [tenant, accountId],
-  );
-  return accountId;
-}
-
 test('a retry of what failed for good is sent before what its conversation still owes, and not marked', async () => {
   const { lane, first } = await sending(['a', 'b', 'c']);
   await settle(first, { state: 'failed', error });
@@ -166,7 +146,7 @@ test("another tenant's delivery is one that never was", async () => {
 });
 
 test('an account that holds unknown outcomes keeps its conversation waiting until a person or a day has passed', async () => {
-  const accountId = await holdingAccount();
+  const accountId = await stage.account(tenant, { onUnknown: 'hold' });
   const { lane, first } = await sending(['a', 'b'], accountId);
   await settle(first, { state: 'unknown', error });
   expect(await repairDeliveries(stage.repair, 10)).toMatchObject({ held: 1, resent: [], abandoned: [] });
@@ -181,4 +161,15 @@ test('an account that holds unknown outcomes keeps its conversation waiting unti
   await stage.rows('update tk.messages set ddue = now() where lane_id = $1 and ddue is not null', [other.lane.laneId]);
   expect(await repairDeliveries(stage.repair, 10)).toMatchObject({ abandoned: [{ laneId: other.lane.laneId }] });
   expect(await due(other.lane)).toMatchObject([{ body: { text: 're: d' } }]);
+});
+
+test('an account without a ledger is sent nothing again: what may have arrived is given up, and what stands behind it goes out', async () => {
+  const accountId = await stage.account(tenant, { ledger: false });
+  const { lane, first } = await sending(['a', 'b'], accountId);
+  await settle(first, { state: 'unknown', error });
+  expect(await repairDeliveries(stage.repair, 10)).toMatchObject({ resent: [], abandoned: [{ laneId: lane.laneId }] });
+  expect(await stage.rows('select dstate, derror from tk.messages where id = $1', [first.messageId])).toEqual([
+    { dstate: 5, derror: { code: 'ledger_off' } },
+  ]);
+  expect(await due(lane)).toMatchObject([{ body: { text: 're: b' } }]);
 });

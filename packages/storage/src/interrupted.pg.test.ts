@@ -27,9 +27,9 @@ interface Claimed {
   readonly turn: Awaited<ReturnType<Stage['claim']>>;
 }
 
-async function claimed(kind: 'message' | 'wake' = 'message'): Promise<Claimed> {
+async function claimed(kind: 'message' | 'wake' = 'message', account = accountId): Promise<Claimed> {
   const lane = stage.lane(tenant, `lane-${names++}`);
-  await stage.send(lane, 'a', { accountId, kind });
+  await stage.send(lane, 'a', { accountId: account, kind });
   const worker = await stage.worker();
   return { lane, worker, turn: await stage.claim(worker, lane) };
 }
@@ -97,14 +97,86 @@ test('what a turn stored between the look and the verdict is not overlooked: not
   await stage.kill(lost.worker);
   const repair = {
     interrupt: (verdicts: Parameters<Stage['repair']['interrupt']>[0]) => stage.repair.interrupt(verdicts),
-    lostTurns: async (limit: number) => {
-      const seen = await stage.repair.lostTurns(limit);
+    lostTurns: async (...look: Parameters<Stage['repair']['lostTurns']>) => {
+      const seen = await stage.repair.lostTurns(...look);
       await stores(lost, ['assistant', 'just in time']);
       return seen;
     },
   };
   expect(await interruptLostTurns(repair, 10)).toEqual([]);
   expect(await decide()).toMatchObject([{ outcome: 'replied' }]);
+});
+
+test('what is owed after a lost turn is owed once, however often the turn is taken over', async () => {
+  const lost = await claimed();
+  await stage.rows("update tk.lanes set turn_started_at = now() - interval '61 minutes'");
+  await stage.kill(lost.worker);
+  expect(await decide()).toMatchObject([{ outcome: 'stale' }]);
+  const notices = () => stage.rows("select id, turn_id from tk.messages where role = 'notice'");
+  const first = await notices();
+  // the rows as they were before: a database that lost the end of the transaction's lane but not its message
+  await stage.rows('update tk.lanes set turn_id = $1', [lost.turn.fence.turnId]);
+  await stage.rows('update tk.events set state = 0, end_seq = null, settled_at = null');
+  await stage.rows('delete from tk.turns');
+  await stage.rows('update tk.workers set swept_at = null');
+  expect(await decide()).toMatchObject([{ outcome: 'stale' }]);
+  expect(await notices()).toEqual(first);
+  expect(first).toMatchObject([{ turn_id: lost.turn.fence.turnId }]);
+});
+
+test('an account without a ledger is owed no stored reply: the turn runs again', async () => {
+  const lost = await claimed('message', await stage.account(tenant, { ledger: 'off' }));
+  await stores(lost, ['assistant', 'the answer']);
+  await stage.kill(lost.worker);
+  expect(await decide()).toMatchObject([{ outcome: 'resume' }]);
+  expect(await stage.rows('select 1 from tk.messages where dstate is not null')).toEqual([]);
+});
+
+/** A turn that had been resumed before is lost. */
+async function lostAgain(): Promise<Claimed> {
+  const lost = await claimed();
+  await stage.rows('update tk.lanes set resumes = 1 where id = $1', [lost.lane.laneId]);
+  await stage.kill(lost.worker);
+  return lost;
+}
+
+test('resumes that end process after process wait for a person, and what is lost for the first time does not', async () => {
+  await lostAgain();
+  await lostAgain();
+  expect(await decide(), 'one takeover').toMatchObject([{ outcome: 'resume' }, { outcome: 'resume' }]);
+  await lostAgain();
+  expect(await decide()).toMatchObject([{ outcome: 'resume' }]);
+  const held = await lostAgain();
+  const fresh = await claimed();
+  await stage.kill(fresh.worker);
+  const outcomes = new Map((await decide()).map(({ turnId, outcome }) => [turnId, outcome]));
+  expect(outcomes.get(held.turn.fence.turnId)).toBe('held');
+  expect(outcomes.get(fresh.turn.fence.turnId)).toBe('resume');
+  expect(
+    await stage.rows(
+      "select e.state, e.error ->> 'code' as code, z.resume_pending, z.suspended from tk.events e join tk.lanes z on z.id = e.lane_id where z.id = $1",
+      [held.lane.laneId],
+    ),
+  ).toEqual([{ state: 20, code: 'worker_lost_too_often', resume_pending: 'restart_interrupted', suspended: false }]);
+  await stage.send(held.lane, 'go on', { accountId });
+  expect(await stage.claim(await stage.worker(), held.lane)).toMatchObject({
+    interrupted: { reason: 'restart_interrupted' },
+    events: [{ body: { text: 'go on' } }],
+  });
+});
+
+test('resumes that are lost far apart are resumed, and the breaker can be switched off', async () => {
+  for (let i = 0; i < 3; i++) {
+    await lostAgain();
+    expect(await decide()).toMatchObject([{ outcome: 'resume' }]);
+    await stage.rows("update tk.workers set resume_lost_at = resume_lost_at - interval '6 minutes'");
+  }
+  await stage.rows(
+    "update tk.workers set resume_lost_at = now() - random() * interval '1 minute' where resume_lost_at is not null",
+  );
+  await lostAgain();
+  const off = { restartsMax: 0, windowMs: 60_000, gapMsMax: 300_000 };
+  expect(await interruptLostTurns(stage.repair, 10, off)).toMatchObject([{ outcome: 'resume' }]);
 });
 
 test('an event that crashes its workers too often is parked as it is, and the lane goes on', async () => {

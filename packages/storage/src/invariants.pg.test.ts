@@ -175,11 +175,11 @@ test('the turn of a process that nobody knows any more is looked for, and so int
   await stage.send(lane, 'four');
   const turn = await stage.claim(worker, lane);
   await stage.rows('delete from tk.workers');
-  expect(await stage.repair.lostTurns(10), 'nobody looks: no process has ended').toEqual([]);
+  expect(await stage.repair.lostTurns(10, 3), 'nobody looks: no process has ended').toEqual([]);
   expect(await found()).toEqual(['p6-no-stranded-lane']);
 
   expect(await repaired()).toEqual(['looked_for']);
-  expect(await stage.repair.lostTurns(10)).toMatchObject([{ turnId: turn.fence.turnId, crashed: true }]);
+  expect(await stage.repair.lostTurns(10, 3)).toMatchObject([{ turnId: turn.fence.turnId, crashed: true }]);
 });
 
 test('a live process is not looked for', async () => {

@@ -1,5 +1,7 @@
 import {
+  type BootId,
   EVENT_STATE,
+  isLedgerOn,
   type LaneId,
   type LostTurn,
   RECOVERY_DEFAULTS,
@@ -28,6 +30,10 @@ export interface LostTurnRow {
   readonly last_role: string | null;
   readonly last_text: string | null;
   readonly last_ms: number | null;
+  readonly boot_id: BootId;
+  /** Of the options of its account; null: not set. */
+  readonly ledger: string | null;
+  readonly takeovers_ms: readonly number[];
   /** Of the agent's configuration, which leaves out what is not set. */
   readonly limits: { readonly inactiveMs?: number } | null;
   readonly resume: Partial<Omit<RecoveryLimits, 'inactiveMsMax'>> | null;
@@ -48,6 +54,9 @@ export function lostTurnOf(row: LostTurnRow): LostTurn {
     steps: row.steps,
     lastStep:
       row.last_role === null ? null : { role: row.last_role, text: row.last_text ?? '', afterMs: row.last_ms ?? 0 },
+    bootId: row.boot_id,
+    ledgerEnabled: isLedgerOn(row.ledger),
+    resumesLostAgoMs: row.takeovers_ms,
     limits: {
       ...RECOVERY_DEFAULTS,
       ...row.resume,
@@ -72,8 +81,10 @@ export function verdictColumns(verdicts: readonly TurnVerdict[]): unknown[] {
     ({ resumes }) => resumes,
     ({ suspend }) => suspend,
     ({ owesReply }) => owesReply,
-    ({ notice }) => json(notice),
+    ({ notice }) => (notice === null ? null : json({ code: notice.code, text: notice.text })),
     ({ outcome }) => AUDITED[outcome] ?? null,
+    ({ notice }) => notice?.id ?? null,
+    ({ lostAgain }) => lostAgain,
   );
 }
 

@@ -61,10 +61,10 @@ const MEASURE_CLUSTER = {
       (select extract(epoch from clock_timestamp() - min(m.at)) * 1000 from tk.messages m
         where m.dstate in (0, 1, 4) and m.dstate in (0, 1))::double precision as oldest_ms`,
 };
-const LOST_TURNS = call('lost_turns', 1);
-const INTERRUPT_TURNS = call('interrupt_turns', 14);
+const LOST_TURNS = call('lost_turns', 2);
+const INTERRUPT_TURNS = call('interrupt_turns', 16);
 const LOST_SENDS = call('lost_sends', 2);
-const UNKNOWN_SENDS = call('unknown_sends', 1);
+const UNKNOWN_SENDS = call('owed_sends', 1);
 const DECIDE_UNKNOWN = call('decide_unknown', 9);
 const MEASURE_LOAD = call('measure_load', 1);
 const DELETE_EXPIRED = call('delete_expired', 3);
@@ -115,8 +115,8 @@ export class PostgresRepairStore implements RepairStore {
     return row?.stale ?? 0;
   }
 
-  async lostTurns(limit: number): Promise<LostTurn[]> {
-    return (await this.#database.query<LostTurnRow>(LOST_TURNS, [limit])).map(lostTurnOf);
+  async lostTurns(limit: number, takeovers: number): Promise<LostTurn[]> {
+    return (await this.#database.query<LostTurnRow>(LOST_TURNS, [limit, takeovers])).map(lostTurnOf);
   }
 
   async interrupt(verdicts: readonly TurnVerdict[]): Promise<boolean[]> {

@@ -1,7 +1,7 @@
-import type { LaneId, TenantId, UnknownSend, UnknownVerdict } from '@turnkeeper/core';
+import { isLedgerOn, type LaneId, type TenantId, type UnknownSend, type UnknownVerdict } from '@turnkeeper/core';
 import { columns, json } from './columns.ts';
 
-/** A row of `unknown_sends`. */
+/** A row of `owed_sends`. */
 export interface UnknownRow {
   readonly slot: number;
   readonly tenant_id: TenantId;
@@ -14,6 +14,8 @@ export interface UnknownRow {
   readonly held: boolean;
   /** Of the account's options; null: what the channel does by itself. */
   readonly policy: string | null;
+  /** The same; null: not set. */
+  readonly ledger: string | null;
 }
 
 /** The numbers that `decide_unknown` takes. */
@@ -29,6 +31,7 @@ export function unknownOf(row: UnknownRow): UnknownSend {
     sinceMs: row.since_ms,
     held: row.held,
     onUnknown: row.policy === 'hold' ? 'hold' : 'resend',
+    ledgerEnabled: isLedgerOn(row.ledger),
   };
 }
 

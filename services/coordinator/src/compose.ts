@@ -13,7 +13,7 @@ import {
   PostgresTenantErasure,
   PostgresUsageCounting,
 } from '@turnkeeper/storage';
-import type { CoordinatorConfig } from './config.ts';
+import { breakerOf, type CoordinatorConfig } from './config.ts';
 import { CoordinatorService } from './coordinator-service.ts';
 import { Databases } from './databases.ts';
 import { LeaderLoop } from './leader/leader-loop.ts';
@@ -62,7 +62,7 @@ export async function compose(config: CoordinatorConfig, kit: Kit): Promise<Serv
     live: new NatsLiveStream({ link: bus, clock, dropped: metrics.counter('stream_deltas_dropped_total') }),
     wakeUps: combineWakeUps(new PartitionHints({ link: bus, outcomes }), jobs),
     ...{ leaseMs: LEASE_MS, settledDays: config.settledDays, dedupeDays: config.dedupeDays },
-    ...{ clock, logger, tracer: kit.tracer, metrics },
+    ...{ clock, logger, tracer: kit.tracer, metrics, breaker: breakerOf(config) },
   });
   const leader = new LeaderLoop({
     bootId,

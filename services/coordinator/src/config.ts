@@ -1,3 +1,4 @@
+import { RESUME_BREAKER, type ResumeBreaker } from '@turnkeeper/core';
 import { type ConfigOf, defineConfig, integer, storeOptions } from '@turnkeeper/platform/config';
 import { internalListenerOptions } from '@turnkeeper/platform/process';
 
@@ -5,6 +6,21 @@ import { internalListenerOptions } from '@turnkeeper/platform/process';
 export const coordinatorTable = defineConfig('coordinator', {
   ...storeOptions(),
   ...internalListenerOptions({ port: 8423 }),
+  resumeTakeovers: integer({
+    env: 'TURNKEEPER_RESUME_BREAKER_TAKEOVERS',
+    default: RESUME_BREAKER.restartsMax,
+    min: 0,
+    max: 100,
+    help: 'After so many takeovers in a row in which resumed turns were lost again, such turns wait for a person; 0 = never.',
+  }),
+  resumeGapMs: integer({
+    env: 'TURNKEEPER_RESUME_BREAKER_GAP_MS',
+    default: RESUME_BREAKER.gapMsMax,
+    min: RESUME_BREAKER.windowMs,
+    max: 86_400_000,
+    unit: 'ms',
+    help: 'Two such takeovers with no more than this between them are in a row.',
+  }),
   settledDays: integer({
     env: 'TURNKEEPER_RETENTION_SETTLED_DAYS',
     default: 30,
@@ -24,3 +40,8 @@ export const coordinatorTable = defineConfig('coordinator', {
 });
 
 export type CoordinatorConfig = ConfigOf<typeof coordinatorTable>;
+
+/** When resumes that are lost over and over wait for people. */
+export function breakerOf(config: Pick<CoordinatorConfig, 'resumeTakeovers' | 'resumeGapMs'>): ResumeBreaker {
+  return { ...RESUME_BREAKER, restartsMax: config.resumeTakeovers, gapMsMax: config.resumeGapMs };
+}

@@ -26,6 +26,12 @@ describe('options', () => {
     expect(check(hub)).toEqual({ ...hub, header: 'x-hub-signature-256', prefix: '', template: '{{text}}' });
   });
 
+  it('take a ledger that is on or off, in the words of people, and no other', () => {
+    expect(check({ ledger: false })).toMatchObject({ ledger: false });
+    expect(check({ ledger: 'off' })).toMatchObject({ ledger: 'off' });
+    expect(faults({ ledger: 'offf' })).toEqual(['/options/ledger invalid_field']);
+  });
+
   it('stay as they are when checked again', () => {
     const once = check({ ...hub, prefix: 'sha256=', idHeader: 'X-Id', replyUrl: 'http://127.0.0.1:9/in' });
     expect(check(once)).toEqual(once);

@@ -27,6 +27,10 @@ const common = {
    * until a person says what became of it.
    */
   onUnknown: z.enum(['resend', 'hold']).optional(),
+  /** Off: a reply is sent once at most, and is not kept for another try. */
+  ledger: z
+    .union([z.boolean(), z.enum(['on', 'off', 'true', 'false', 'yes', 'no', '1', '0'])], { error: 'must be on or off' })
+    .optional(),
   /** What sends is a bot: it may talk to the agent without end, and so has a budget. */
   isBot: z.boolean().optional(),
 };

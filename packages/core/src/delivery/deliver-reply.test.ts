@@ -9,7 +9,7 @@ import { recordingCounter, SeededIds, settled, silentLogger, VirtualClock } from
 import { ReplyDeliverer, type SentReply } from './deliver-reply.ts';
 
 const account = 'account' as AccountId;
-const delivered: SentReply = { platform: 'webhook', outcome: { result: 'delivered', ref: null } };
+const delivered: SentReply = { platform: 'webhook', outcome: { result: 'delivered', ref: null }, ledgerEnabled: true };
 
 /** A store of pending rows per lane, of which it gives out the first, and a platform that answers when told. */
 class Scene {
@@ -283,7 +283,7 @@ describe('sending', () => {
     scene.pending.push({ ...rowOf(1), finishedAt: new Date(scene.clock.nowMs()) });
     void scene.deliverer.run(end.signal);
     await scene.clock.advance(10);
-    await scene.answer(0, { platform: 'webhook', outcome: flood });
+    await scene.answer(0, { platform: 'webhook', outcome: flood, ledgerEnabled: true });
     expect(scene.pauses).toEqual([{ accountId: account, leftMs: 60_000 }]);
     expect(scene.settlements).toMatchObject([{ outcome: { state: 'pending', error: { code: 'http_429' } } }]);
     scene.pending.push(rowOf(2), { ...rowOf(3), accountId: 'other' as AccountId });
@@ -315,7 +315,7 @@ describe('sending', () => {
     await scene.clock.advance(1_000);
     expect(scene.sends).toHaveLength(1);
     const endless = { result: 'refused', code: 'http_429', retryAfterMs: 1e12, scope: 'account' } as const;
-    await scene.answer(0, { platform: 'webhook', outcome: endless });
+    await scene.answer(0, { platform: 'webhook', outcome: endless, ledgerEnabled: true });
     expect(scene.pauses).toEqual([{ accountId: account, leftMs: 24 * 60 * 60 * 1000 }]);
     expect(scene.settlements).toMatchObject([{ outcome: { state: 'abandoned' } }]);
     end.abort();
@@ -336,7 +336,7 @@ describe('sending', () => {
     commit(scene, 2, 'sending');
     await settled();
     const flood = { result: 'refused', code: 'http_429', retryAfterMs: 60_000, scope: 'account' } as const;
-    await scene.answer(0, { platform: 'webhook', outcome: flood });
+    await scene.answer(0, { platform: 'webhook', outcome: flood, ledgerEnabled: true });
     for (let i = 0; i < 50; i++) await scene.clock.advance(1_000);
     expect(scene.deliverer.pausedMs).toBe(10_000);
     end.abort();

@@ -62,6 +62,8 @@ export interface SentReply {
   /** The account's channel, for metrics. */
   readonly platform: string;
   readonly outcome: SendOutcome;
+  /** The account wants its replies to be sent until they are proven to have arrived. */
+  readonly ledgerEnabled: boolean;
 }
 
 export interface DeliveryMetrics {
@@ -322,10 +324,11 @@ export class ReplyDeliverer implements Replies {
       const sent = await this.#send(delivery);
       if (sent === null) return;
       crashPoints.hit('deliver.after-send');
-      const { outcome: proven } = sent;
+      const { ledgerEnabled, outcome: proven } = sent;
       if (proven.result === 'refused' && proven.scope === 'account')
         await this.#pauses.pause(delivery, proven.retryAfterMs ?? 0);
-      const outcome = settleSend({ delivery, outcome: proven, nowMs: clock.nowMs(), random: ids.random() });
+      const now = { nowMs: clock.nowMs(), random: ids.random() };
+      const outcome = settleSend({ delivery, outcome: proven, ledgerEnabled, ...now });
       const mine = await this.#settle({ lane, seq, n, attempt, outcome });
       if (mine === null) return;
       if (!mine) {
@@ -362,7 +365,7 @@ export class ReplyDeliverer implements Replies {
       return await this.#options.channels.send(delivery, this.#gate, this.#stop.signal);
     } catch (error) {
       this.#options.log.failed(error, { deliveryId: delivery.messageId }, 'a send failed in a way nobody foresaw');
-      return { platform: 'unknown', outcome: { result: 'unknown', code: 'internal' } };
+      return { platform: 'unknown', outcome: { result: 'unknown', code: 'internal' }, ledgerEnabled: true };
     }
   }
 

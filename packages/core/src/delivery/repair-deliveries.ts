@@ -14,7 +14,8 @@ export interface DeliveryRepairs {
 
 /**
  * What becomes of sends whose outcome nobody knows, at most `limit`: sent once more with the notice or, where the account
- * says `hold`, kept for a person with all that stands behind it, and given up when a day has passed. @throws StoreError
+ * says `hold`, kept for a person with all that stands behind it, and given up when a day has passed; given up at once where
+ * the account keeps no ledger. @throws StoreError
  */
 export async function repairDeliveries(
   repair: Pick<RepairStore, 'lostSends' | 'unknownSends' | 'decideUnknown'>,
@@ -33,11 +34,19 @@ export async function repairDeliveries(
 function unknownVerdictOf(send: UnknownSend): UnknownVerdict {
   if (send.held) return { send, verdict: 'abandon', holdMs: null, error: 'held_too_long' };
   const { action, reason } = claimOwed({
-    ...{ trigger: 'sweep', owner: 'expired', ledgerEnabled: true, isConnected: true, state: 'unknown', failure: null },
+    ...{
+      trigger: 'sweep',
+      owner: 'expired',
+      ledgerEnabled: send.ledgerEnabled,
+      isConnected: true,
+      state: 'unknown',
+      failure: null,
+    },
     // each try before this one was refused for certain
     ...{ attempts: send.attempt - 1, ageMs: send.ageMs, sinceTryMs: send.sinceMs, onUnknown: send.onUnknown },
   });
   if (action === 'hold') return { send, verdict: 'hold', holdMs: DELIVERY_AGE_MS_MAX - send.ageMs, error: null };
+  if (action === 'none') return { send, verdict: 'abandon', holdMs: null, error: 'ledger_off' };
   if (action === 'abandon') return { send, verdict: 'abandon', holdMs: null, error: reason };
   return { send, verdict: 'resend', holdMs: null, error: null };
 }

@@ -7,11 +7,11 @@ const finishedAt = new Date(1_790_000_000_000);
 
 function settle(
   outcome: SendOutcome,
-  delivery: { attempt?: number; recovered?: boolean; ageMs?: number; random?: number } = {},
+  delivery: { attempt?: number; recovered?: boolean; ageMs?: number; random?: number; ledgerEnabled?: boolean } = {},
 ) {
-  const { attempt = 1, recovered = false, ageMs = 0, random = 0 } = delivery;
+  const { attempt = 1, recovered = false, ageMs = 0, random = 0, ledgerEnabled = true } = delivery;
   const nowMs = finishedAt.getTime() + ageMs;
-  return settleSend({ delivery: { attempt, recovered, finishedAt }, outcome, nowMs, random });
+  return settleSend({ delivery: { attempt, recovered, finishedAt }, outcome, ledgerEnabled, nowMs, random });
 }
 
 const refused = (retryAfterMs: number | null = null): SendOutcome => ({
@@ -26,6 +26,11 @@ describe('settleSend', () => {
     expect(settle(refused())).toEqual({ state: 'pending', afterMs: 30_000, error });
     expect(settle(refused(), { attempt: 2 })).toEqual({ state: 'pending', afterMs: 120_000, error });
     expect(settle(refused(), { attempt: 3 })).toEqual({ state: 'abandoned', error });
+  });
+
+  it('tries nothing again without a ledger', () => {
+    expect(settle(refused(), { ledgerEnabled: false })).toEqual({ state: 'abandoned', error });
+    expect(settle({ result: 'delivered', ref: null }, { ledgerEnabled: false }).state).toBe('delivered');
   });
 
   it('does not count the uncertain send among the refusals', () => {

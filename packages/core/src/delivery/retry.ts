@@ -25,6 +25,8 @@ export type SendOutcome =
 export interface SettleSend {
   readonly delivery: Pick<DueDelivery, 'attempt' | 'recovered' | 'finishedAt'>;
   readonly outcome: SendOutcome;
+  /** Of the account: without it nothing is sent twice. */
+  readonly ledgerEnabled: boolean;
   readonly nowMs: number;
   /** In [0, 1), for the jitter. */
   readonly random: number;
@@ -35,9 +37,9 @@ const JITTER = 0.2;
 /**
  * Where a delivery goes after one attempt. Only proven refusals are tried again: after 30 s, then 120 s, or the wait that
  * the platform asked for, never less, plus up to a fifth so that many do not come back at once. The third refusal, or an age of
- * 24 h, abandons it. The one resend of an unknown outcome is no refusal and does not count as one.
+ * 24 h, abandons it; without a ledger the first refusal does. The one resend of an unknown outcome is no refusal and does not count as one.
  */
-export function settleSend({ delivery, outcome, nowMs, random }: SettleSend): DeliverySettlement['outcome'] {
+export function settleSend({ delivery, outcome, ...now }: SettleSend): DeliverySettlement['outcome'] {
   switch (outcome.result) {
     case 'delivered':
       return { state: 'delivered', ref: outcome.ref };
@@ -47,21 +49,21 @@ export function settleSend({ delivery, outcome, nowMs, random }: SettleSend): De
     case 'unknown':
       return { state: outcome.result, error: { code: outcome.code } };
     case 'refused':
-      return afterRefusal(delivery, outcome, { nowMs, random });
+      return afterRefusal(delivery, outcome, now);
   }
 }
 
 function afterRefusal(
   { attempt, recovered, finishedAt }: SettleSend['delivery'],
   { code, retryAfterMs }: Extract<SendOutcome, { readonly result: 'refused' }>,
-  { nowMs, random }: Pick<SettleSend, 'nowMs' | 'random'>,
+  { ledgerEnabled, nowMs, random }: Omit<SettleSend, 'delivery' | 'outcome'>,
 ): DeliverySettlement['outcome'] {
   const ageMs = nowMs - finishedAt.getTime();
   const { waitMs, action } = claimOwed({
     ...{
       trigger: 'timer',
       owner: 'self',
-      ledgerEnabled: true,
+      ledgerEnabled,
       isConnected: true,
       state: 'failed',
       onUnknown: 'resend',

@@ -1,5 +1,5 @@
 import type { RunErrorCode } from '../errors.ts';
-import type { BootId, LaneRef, SessionId, TenantId, TurnId } from '../ids.ts';
+import type { BootId, LaneRef, MessageId, SessionId, TenantId, TurnId } from '../ids.ts';
 import type { LifecycleLimits, SessionStatus } from '../routing/lifecycle.ts';
 import type { DeliveryRef } from './delivery.ts';
 
@@ -24,6 +24,11 @@ export interface LostTurn {
   /** Rows that the turn has stored. */
   readonly steps: number;
   readonly lastStep: { readonly role: string; readonly text: string; readonly afterMs: number } | null;
+  readonly bootId: BootId;
+  /** Replies of the account that it answers are sent until they are proven to have arrived. */
+  readonly ledgerEnabled: boolean;
+  /** Since the last takeovers in which turns that had been resumed before were lost again; this process's is not among them. */
+  readonly resumesLostAgoMs: readonly number[];
   readonly limits: RecoveryLimits;
 }
 
@@ -42,7 +47,7 @@ export interface RecoveryLimits {
 /** What becomes of a lost turn; written only where it is still as it was seen. */
 export interface TurnVerdict {
   readonly lost: LostTurn;
-  readonly outcome: 'resume' | 'requeued' | 'replied' | 'silent' | 'stale' | 'suspended' | 'parked';
+  readonly outcome: 'resume' | 'requeued' | 'replied' | 'silent' | 'stale' | 'held' | 'suspended' | 'parked';
   readonly events: 'queued' | 'resuming' | 'ok' | 'no_reply' | 'timeout' | 'refused' | 'parked';
   readonly error: RunErrorCode | null;
   /** The flag that adds a note to the next turn; null leaves it as it is. */
@@ -51,7 +56,10 @@ export interface TurnVerdict {
   readonly suspend: boolean;
   /** The reply that is stored becomes a delivery, marked as recovered. */
   readonly owesReply: boolean;
-  readonly notice: { readonly code: string; readonly text: string } | null;
+  /** Its id is that of what is owed: told once, however often it is decided. */
+  readonly notice: { readonly id: MessageId; readonly code: string; readonly text: string } | null;
+  /** It had been resumed before, and would be, or is, again: its process counts as one that resumes may have ended. */
+  readonly lostAgain: boolean;
 }
 
 export interface InterruptedTurn {
@@ -74,6 +82,8 @@ export interface UnknownSend extends DeliveryRef {
   readonly held: boolean;
   /** What its account wants. */
   readonly onUnknown: 'resend' | 'hold';
+  /** Its account wants replies to be sent until they are proven to have arrived. */
+  readonly ledgerEnabled: boolean;
 }
 
 export interface UnknownVerdict {
@@ -124,8 +134,8 @@ export interface RepairStore {
   countFalseDeaths(): Promise<number>;
   /** Commits that processes were refused after they had been declared dead, each counted once. @throws StoreError */
   countStaleCommits(): Promise<number>;
-  /** Running turns whose owner is dead or gone, at most `limit`. @throws StoreError */
-  lostTurns(limit: number): Promise<LostTurn[]>;
+  /** Running turns whose owner is dead or gone, at most `limit`, with so many of the last `resumesLostAgoMs`. @throws StoreError */
+  lostTurns(limit: number, takeovers: number): Promise<LostTurn[]>;
   /**
    * Interrupts turns by compare-and-set, each with its verdict: true where it was written. False: the turn ended, stored
    * another step, or somebody holds its lane; the next look decides anew. @throws StoreError

@@ -1,7 +1,10 @@
+import { hexToBytes } from '@noble/hashes/utils.js';
+import { obligationId } from '../delivery/ledger.ts';
+import { type BootId, type MessageId, uuidV7 } from '../ids.ts';
 import type { InterruptedTurn, LostTurn, RepairStore, TurnVerdict } from '../ports/repair.ts';
 import { decideInterrupted, type ResumeReason } from './interrupted.ts';
 import { resumeBlocker } from './resume.ts';
-import { clearResume, markResume } from './resume-flag.ts';
+import { type BootHistory, breakResumeLoop, clearResume, markResume } from './resume-flag.ts';
 import { strike } from './strikes.ts';
 
 const SUSPENDED_NOTICE = {
@@ -21,14 +24,26 @@ const SILENCE_NOTICE = {
   text: 'I was interrupted while I worked on your message. The model had nothing to say to it.',
 };
 
+const HELD_NOTICE = {
+  code: 'worker_lost_too_often',
+  text: 'I was interrupted again and again while I worked on your message, so I do not take it up by myself any more. Write to me, and I go on.',
+};
+
+/** When turns that are lost over and over are not resumed by themselves any more, on whatever processes they run. */
+export type ResumeBreaker = Pick<BootHistory, 'restartsMax' | 'windowMs' | 'gapMsMax'>;
+
+/** Three takeovers of resumed turns, no more than five minutes between two of them (source: hermes.md §11). */
+export const RESUME_BREAKER: ResumeBreaker = { restartsMax: 3, windowMs: 60_000, gapMsMax: 300_000 };
+
 /** Decides on the turns of lost processes, at most `limit`, and writes what was decided. @throws StoreError */
 export async function interruptLostTurns(
   repair: Pick<RepairStore, 'lostTurns' | 'interrupt'>,
   limit: number,
+  breaker = RESUME_BREAKER,
 ): Promise<InterruptedTurn[]> {
-  const lost = await repair.lostTurns(limit);
+  const lost = await repair.lostTurns(limit, breaker.restartsMax);
   if (lost.length === 0) return [];
-  const verdicts = lost.map(verdictOf);
+  const verdicts = holdLoops(lost.map(verdictOf), breaker);
   const written = await repair.interrupt(verdicts);
   return verdicts.flatMap(({ lost: { lane, turnId, lostForMs }, outcome }, i) =>
     written[i] === true ? [{ lane, turnId, outcome, lostForMs }] : [],
@@ -43,18 +58,18 @@ export async function interruptLostTurns(
  *  process ended as planned, nothing stored, or lane suspended ─► queued again: it never began
  *  failed too often ─► event parked, lane goes on      third crash in a row ─► lane suspended, event refused
  *  too old, or not fresh ─► timeout, and the person is told; the flag stays for the note
- *  else ─► one automatic resume, counted before it can start
+ *  else ─► one automatic resume, counted before it can start; when resumes end process after process: see `holdLoops`
  * ```
  */
 export function verdictOf(lost: LostTurn): TurnVerdict {
   const decision = decideInterrupted(markedTurn(lost));
   const { pending } = clearResume(lost.resumePending);
-  const same = { lost, pending, resumes: lost.resumes, suspend: lost.suspended, owesReply: false, notice: null };
+  const same = { ...NO_WORDS, lost, pending, resumes: lost.resumes, suspend: lost.suspended };
   if (decision.obligation?.kind === 'answer') {
     return { ...same, outcome: 'replied', events: 'ok', error: null, resumes: 0, owesReply: true };
   }
   if (decision.obligation !== null) {
-    return { ...same, outcome: 'silent', events: 'no_reply', error: null, notice: SILENCE_NOTICE };
+    return { ...same, outcome: 'silent', events: 'no_reply', error: null, notice: noticeOf(lost, SILENCE_NOTICE) };
   }
   if (decision.tooOld) return stale(lost);
   if (decision.resume) return again(lost, decision.resumeReason ?? 'restart_interrupted');
@@ -66,7 +81,7 @@ export function verdictOf(lost: LostTurn): TurnVerdict {
 function again(lost: LostTurn, reason: ResumeReason): TurnVerdict {
   const { limits, crashed, failures, lostForMs, suspended } = lost;
   const pending = markResume({ exists: true, suspended }, reason);
-  const base = { lost, pending, suspend: false, owesReply: false };
+  const base = { ...NO_WORDS, lost, pending, suspend: false };
   if (crashed && failures + 1 >= limits.failuresMax) {
     return {
       ...base,
@@ -75,7 +90,7 @@ function again(lost: LostTurn, reason: ResumeReason): TurnVerdict {
       error: 'poison',
       pending: null,
       resumes: 0,
-      notice: PARKED_NOTICE,
+      notice: noticeOf(lost, PARKED_NOTICE),
     };
   }
   const { resumes, suspend } = strike({ resumes: lost.resumes, isCrash: crashed, resumesMax: limits.resumesMax });
@@ -89,7 +104,7 @@ function again(lost: LostTurn, reason: ResumeReason): TurnVerdict {
       pending: null,
       resumes,
       suspend,
-      notice: SUSPENDED_NOTICE,
+      notice: noticeOf(lost, SUSPENDED_NOTICE),
     };
   }
   const blocker = resumeBlocker({
@@ -97,18 +112,60 @@ function again(lost: LostTurn, reason: ResumeReason): TurnVerdict {
     ...{ hasOrigin: true, adapter: 'ready', ownerAccess: 'allowed', running: false, suspended: false },
   });
   if (blocker !== null) return { ...stale(lost), pending, resumes };
-  return { ...base, outcome: 'resume', events: 'resuming', error: null, resumes, notice: null };
+  return {
+    ...base,
+    outcome: 'resume',
+    events: 'resuming',
+    error: null,
+    resumes,
+    lostAgain: crashed && lost.resumes > 0,
+  };
 }
 
 function stale(lost: LostTurn): TurnVerdict {
   const { suspended: suspend, resumes, isMachine } = lost;
-  const notice = isMachine ? null : STALE_NOTICE;
-  const base = { lost, pending: null, resumes, suspend, owesReply: false, notice };
+  const notice = isMachine ? null : noticeOf(lost, STALE_NOTICE);
+  const base = { ...NO_WORDS, lost, pending: null, resumes, suspend, notice };
   return { ...base, outcome: 'stale', events: 'timeout', error: 'turn_timeout' };
 }
 
+/**
+ * Turns that are lost again after they were resumed may be what ends the processes that resume them. When that has happened in
+ * too many takeovers, each soon after the one before, they are not started by themselves this time: their messages are
+ * refused, people are told, and the flag stays, so that the next message goes on. One takeover counts once, however many
+ * processes are lost in it, and a turn that is lost for the first time is always resumed: kills and outages, however many,
+ * trip nothing unless what they interrupt is interrupted again before it succeeds.
+ */
+function holdLoops(verdicts: readonly TurnVerdict[], breaker: ResumeBreaker): TurnVerdict[] {
+  const candidates = new Map<BootId, number>();
+  for (const { lost, lostAgain } of verdicts) {
+    if (lostAgain) candidates.set(lost.bootId, (candidates.get(lost.bootId) ?? 0) + 1);
+  }
+  return verdicts.map((verdict) => {
+    const { lost, lostAgain } = verdict;
+    if (!lostAgain) return verdict;
+    const history = { candidates: candidates.get(lost.bootId) ?? 0, interruptedAgoMs: lost.resumesLostAgoMs };
+    return breakResumeLoop({ ...breaker, ...history }).tripped ? held(verdict) : verdict;
+  });
+}
+
+function held(verdict: TurnVerdict): TurnVerdict {
+  const { lost } = verdict;
+  const notice = lost.isMachine ? null : noticeOf(lost, HELD_NOTICE);
+  return { ...verdict, outcome: 'held', events: 'refused', error: 'worker_lost_too_often', notice };
+}
+
+const NO_WORDS = { owesReply: false, notice: null, lostAgain: false } as const;
+
+/** What is owed is named by what it is, in the form of an id as old as the turn. */
+function noticeOf({ lane, turnId }: LostTurn, { code, text }: Omit<NonNullable<TurnVerdict['notice']>, 'id'>) {
+  const beganMs = Number.parseInt(turnId.slice(0, 13).replace('-', ''), 16);
+  const id = uuidV7(beganMs, hexToBytes(obligationId(lane.laneId, turnId, text))) as MessageId;
+  return { id, code, text };
+}
+
 function markedTurn(lost: LostTurn) {
-  const { lastStep, ageMs, crashed, suspended, resumePending, isMachine, limits } = lost;
+  const { lastStep, ageMs, crashed, suspended, resumePending, isMachine, ledgerEnabled, limits } = lost;
   return {
     nowMs: ageMs,
     owner: crashed ? ('expired' as const) : ('clean' as const),
@@ -118,7 +175,7 @@ function markedTurn(lost: LostTurn) {
     lastRow: lastStep === null ? null : rowOf(lastStep),
     turnKind: isMachine ? ('machine' as const) : ('human' as const),
     diagnosticsMuted: false,
-    ledgerEnabled: true,
+    ledgerEnabled,
     ledgeredText: null,
     agentTimeoutMs: limits.inactiveMsMax,
     hasOrigin: true,

@@ -1,6 +1,7 @@
 import {
   type AcceptItem,
   type AcceptResult,
+  type AccountId,
   type AgentConfig,
   type AgentId,
   type BootId,
@@ -93,6 +94,22 @@ export class Stage {
     const agentId = digestId('agent', tenantId) as AgentId;
     const laneId = laneIdOf(tenantId, agentId, sessionKey);
     return { slot: slotOf(tenantId, 'main', sessionKey), tenantId, laneId, agentId, sessionKey };
+  }
+
+  /** A webhook account with these options, of an agent of its own. */
+  async account(tenant: TenantId, options: Readonly<Record<string, unknown>>): Promise<AccountId> {
+    const [agentId, accountId] = [freshId(), freshId<AccountId>()];
+    await this.rows('insert into tk.agents (id, tenant_id, name, version) values ($1, $2, $3, 1)', [
+      ...[agentId, tenant, agentId],
+    ]);
+    await this.rows(
+      "insert into tk.accounts (id, tenant_id, agent_id, name, channel, version) values ($1, $2, $3, $4, 'webhook', 1)",
+      [accountId, tenant, agentId, accountId],
+    );
+    await this.rows('insert into tk.account_versions (tenant_id, account_id, version, config) values ($1, $2, 1, $3)', [
+      ...[tenant, accountId, JSON.stringify({ options })],
+    ]);
+    return accountId;
   }
 
   /** Resolves when a backend that calls `tk.<name>` waits for a lock. */

@@ -117,4 +117,5 @@ const LANE = { slot: 0, tenantId: 'tenant', laneId: 'lane' } as LaneRef;
 const LOST: Omit<LostTurn, 'turnId'> = {
   ...{ lane: LANE, crashed: true, lostForMs: 3000, ageMs: 5000, suspended: false, resumePending: null, resumes: 0 },
   ...{ isMachine: false, failures: 0, steps: 0, lastStep: null, limits: RECOVERY_DEFAULTS },
+  ...{ bootId: 'boot' as BootId, ledgerEnabled: true, resumesLostAgoMs: [] },
 };

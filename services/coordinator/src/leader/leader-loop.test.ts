@@ -1,4 +1,4 @@
-import { type BootId, DatabaseHealth, Leadership, noTracer, type TurnId } from '@turnkeeper/core';
+import { type BootId, DatabaseHealth, Leadership, noTracer, RESUME_BREAKER, type TurnId } from '@turnkeeper/core';
 import { VirtualClock } from '@turnkeeper/core/testing';
 import { createLogger, createMetrics } from '@turnkeeper/platform/telemetry';
 import { expect, test } from 'vitest';
@@ -44,6 +44,7 @@ class Scene {
         wakeUps,
         live: { publish: () => undefined },
         clock: this.clock,
+        breaker: RESUME_BREAKER,
         resumes: metrics.counter('resumes_total'),
         parked: metrics.counter('events_parked'),
         delay: metrics.histogram('takeover_delay_seconds'),

@@ -9,6 +9,7 @@ import type {
   Logger,
   OwnershipStore,
   RepairStore,
+  ResumeBreaker,
   SessionAging,
   TenantErasure,
   Tracer,
@@ -47,6 +48,7 @@ export interface AllSweepsOptions {
   /** Tells readers that rows of a lane have changed. */
   readonly live: Pick<LiveStream, 'publish'>;
   readonly leaseMs: number;
+  readonly breaker: ResumeBreaker;
   readonly settledDays: number;
   readonly dedupeDays: number;
   readonly clock: Clock;

@@ -1,5 +1,5 @@
-import type { LaneRef, LostTurn, TurnId } from '@turnkeeper/core';
-import { RECOVERY_DEFAULTS } from '@turnkeeper/core';
+import type { BootId, LaneRef, LostTurn, TurnId } from '@turnkeeper/core';
+import { RECOVERY_DEFAULTS, RESUME_BREAKER } from '@turnkeeper/core';
 import { VirtualClock } from '@turnkeeper/core/testing';
 import { createMetrics } from '@turnkeeper/platform/telemetry';
 import { expect, test } from 'vitest';
@@ -9,6 +9,7 @@ const LOST: LostTurn = {
   ...{ lane: { slot: 0, tenantId: 't', laneId: 'l' } as LaneRef, turnId: 'a' as TurnId, crashed: true },
   ...{ lostForMs: 3000, ageMs: 5000, suspended: false, resumePending: null, resumes: 0, isMachine: false },
   ...{ failures: 0, steps: 1, limits: RECOVERY_DEFAULTS },
+  ...{ bootId: 'b' as BootId, ledgerEnabled: true, resumesLostAgoMs: [] },
   lastStep: { role: 'tool_call', text: '', afterMs: 100 },
 };
 
@@ -22,6 +23,7 @@ test('counts what was parked, and nothing that goes on or was parked by another'
     wakeUps: { wake: () => undefined },
     live: { publish: () => undefined },
     clock: new VirtualClock(),
+    breaker: RESUME_BREAKER,
     resumes: metrics.counter('resumes_total'),
     parked: metrics.counter('events_parked'),
     delay: metrics.histogram('takeover_delay_seconds'),

@@ -17,7 +17,7 @@ import { AccountChannels } from './reply-channels.ts';
 const lane = { slot: 1, tenantId: 'tenant' as TenantId, laneId: 'lane' as LaneId };
 const accountId = 'account' as AccountId;
 const delivery = { lane, accountId } as DueDelivery;
-const config = { channel: 'webhook' } as AccountConfig;
+const config = { channel: 'webhook', options: {} } as unknown as AccountConfig;
 const gate = { mayBegin: async () => true, mayStillBegin: () => true };
 const delivered: SendOutcome = { result: 'delivered', ref: null };
 
@@ -50,8 +50,15 @@ describe('a reply', () => {
   it('goes out through its account’s channel', async () => {
     const { channels, sent, end } = scene({});
     expect(await channels.canSend(lane, accountId)).toBe(true);
-    expect(await channels.send(delivery, gate, end.signal)).toEqual({ platform: 'webhook', outcome: delivered });
+    expect(await channels.send(delivery, gate, end.signal)).toEqual({
+      ...{ platform: 'webhook', outcome: delivered, ledgerEnabled: true },
+    });
     expect(sent.seen).toEqual({ all: 1 });
+  });
+
+  it('is sent once at most where its account says that no ledger is kept', async () => {
+    const { channels, end } = scene({ read: async () => ({ ...config, options: { ledger: 'off' } }) });
+    expect(await channels.send(delivery, gate, end.signal)).toMatchObject({ ledgerEnabled: false });
   });
 
   it('does not go out when this worker ends first', async () => {

@@ -7,6 +7,7 @@ import {
   type Clock,
   type Counter,
   type DueDelivery,
+  isLedgerOn,
   type LaneRef,
   type ReplyChannels,
   type SendGate,
@@ -67,7 +68,7 @@ export class AccountChannels implements ReplyChannels {
     try {
       const outcome = await account.egress.send(delivery, { http, nowMs: clock.nowMs(), signal });
       code = 'code' in outcome ? outcome.code : undefined;
-      return { platform: config.channel, outcome };
+      return { platform: config.channel, outcome, ledgerEnabled: isLedgerOn(settingOf(config)) };
     } finally {
       span.end(code);
     }
@@ -97,5 +98,9 @@ export class AccountChannels implements ReplyChannels {
 }
 
 function failed(platform: string, code: string): SentReply {
-  return { platform, outcome: { result: 'failed', code } };
+  return { platform, outcome: { result: 'failed', code }, ledgerEnabled: true };
+}
+
+function settingOf({ options: { ledger } }: AccountConfig): string | boolean | null {
+  return typeof ledger === 'string' || typeof ledger === 'boolean' ? ledger : null;
 }

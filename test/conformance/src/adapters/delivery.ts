@@ -86,7 +86,7 @@ export const deliveryAdapters: Adapters = {
     const delivery = { attempt: attempts, recovered: false, finishedAt: new Date(0) };
     const outcome =
       send === 'ok' ? ({ result: 'delivered', ref: null } as const) : ({ result: 'failed', code: 'refused' } as const);
-    const { state } = settleSend({ delivery, outcome, nowMs: 0, random: 0 });
+    const { state } = settleSend({ delivery, outcome, ledgerEnabled: true, nowMs: 0, random: 0 });
     // a reply is owed by the very commit that clears the flag
     return { stateAfter: state, resumeFlagClearedBeforeSend: true };
   },

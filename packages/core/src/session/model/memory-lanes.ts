@@ -118,6 +118,7 @@ export class MemoryLanes {
       },
       ...{ lostForMs: 3_000, ageMs: 3_000, suspended: false, resumePending: null, isMachine: false },
       ...{ failures: 0, steps: 0, lastStep: null, limits: RECOVERY_DEFAULTS },
+      ...{ bootId: turn.bootId, ledgerEnabled: true, resumesLostAgoMs: [] },
     });
     if (outcome === 'suspended') this.suspensions.push(row.strikes + 1);
     if (outcome === 'resume') this.resumes.push(turn.turnId);
