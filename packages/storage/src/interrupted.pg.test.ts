@@ -65,6 +65,23 @@ test('a reply that is stored is owed once, marked as recovered, and its run is o
   expect(await stage.lanes.look([lost.lane])).toEqual([false]);
 });
 
+test('a reply that is owed takes the mark of an earlier interruption away, and a turn that did not end keeps it', async () => {
+  const answered = await claimed();
+  await stores(answered, ['assistant', 'the answer']);
+  const cut = await claimed();
+  await stage.rows("update tk.lanes set resume_pending = 'shutdown_timeout'");
+  await stage.kill(answered.worker);
+  await stage.kill(cut.worker);
+  expect((await decide()).map(({ outcome }) => outcome).sort()).toEqual(['replied', 'resume']);
+  const marks = await stage.rows<{ id: string; resume_pending: string }>('select id, resume_pending from tk.lanes');
+  expect(new Map(marks.map((lane) => [lane.id, lane.resume_pending]))).toEqual(
+    new Map<string, string | null>([
+      [answered.lane.laneId, null],
+      [cut.lane.laneId, 'shutdown_timeout'],
+    ]),
+  );
+});
+
 test('a silence marker ends the turn of a machine without a word, and tells a person', async () => {
   const machine = await claimed('wake');
   await stores(machine, ['assistant', 'NO_REPLY']);

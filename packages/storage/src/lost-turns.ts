@@ -1,5 +1,6 @@
 import {
   type BootId,
+  clearsResume,
   EVENT_STATE,
   isLedgerOn,
   type LaneId,
@@ -85,7 +86,15 @@ export function verdictColumns(verdicts: readonly TurnVerdict[]): unknown[] {
     ({ outcome }) => AUDITED[outcome] ?? null,
     ({ notice }) => notice?.id ?? null,
     ({ lostAgain }) => lostAgain,
+    (verdict) => takesMark(verdict),
   );
+}
+
+/** A turn that succeeded after all takes the mark of an interruption with it, as its commit would have. */
+function takesMark({ events, error, outcome }: TurnVerdict): boolean {
+  const isDone = events === 'ok' || events === 'no_reply';
+  const failure = { failed: error !== null, partial: !isDone, error };
+  return clearsResume({ completed: isDone, interrupted: outcome === 'resume', ...failure });
 }
 
 /** What a lane or an event did to itself is kept in the audit trail. */

@@ -62,7 +62,7 @@ const MEASURE_CLUSTER = {
         where m.dstate in (0, 1, 4) and m.dstate in (0, 1))::double precision as oldest_ms`,
 };
 const LOST_TURNS = call('lost_turns', 2);
-const INTERRUPT_TURNS = call('interrupt_turns', 16);
+const INTERRUPT_TURNS = call('interrupt_turns', 17);
 const LOST_SENDS = call('lost_sends', 2);
 const UNKNOWN_SENDS = call('owed_sends', 1);
 const DECIDE_UNKNOWN = call('decide_unknown', 9);

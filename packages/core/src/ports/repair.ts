@@ -50,7 +50,7 @@ export interface TurnVerdict {
   readonly outcome: 'resume' | 'requeued' | 'replied' | 'silent' | 'stale' | 'held' | 'suspended' | 'parked';
   readonly events: 'queued' | 'resuming' | 'ok' | 'no_reply' | 'timeout' | 'refused' | 'parked';
   readonly error: RunErrorCode | null;
-  /** The flag that adds a note to the next turn; null leaves it as it is. */
+  /** The flag that adds a note to the next turn; null leaves it as it is, but for an end that takes it away (`clearsResume`). */
   readonly pending: string | null;
   readonly resumes: number;
   readonly suspend: boolean;
