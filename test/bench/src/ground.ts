@@ -24,9 +24,39 @@ export interface Figures {
   readonly cpuMicros: Readonly<Record<string, number>>;
 }
 
-/** Postgres, Redis and NATS, sized for work. */
-export function startServices(): Promise<LocalServices> {
-  return startLocalServices({ need: ['postgres', 'redis', 'nats'], persistent: true, env: {}, prefer: 'program' });
+/** Postgres, Redis and NATS, sized for work, for whoever is measured. */
+export async function startServices(): Promise<LocalServices> {
+  const need = ['postgres', 'redis', 'nats'] as const;
+  const services = await startLocalServices({ need, persistent: true, env: {}, prefer: 'program' });
+  await ageLog(services.urls.postgres);
+  return services;
+}
+
+const LOG_CALLS = 6;
+
+/**
+ * A server that has run for a while writes its log into files that it has written before. A new one makes each file anew,
+ * filled with zeros and synced, in the middle of somebody's commit: every 16 MB all wait for that.
+ */
+async function ageLog(postgresUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: postgresUrl });
+  await client.connect();
+  try {
+    await client.query(`alter system set min_wal_size = '2GB'`);
+    await client.query('select pg_reload_conf()');
+    for (let call = 0; call < LOG_CALLS; call++) {
+      await client.query(
+        `select count(pg_logical_emit_message(false, 'bench', repeat(md5(i::text), 32768))) from generate_series(1, 100) i`,
+      );
+    }
+    // the second one finds the files of the first behind it, and keeps them for what comes
+    for (let checkpoint = 0; checkpoint < 2; checkpoint++) {
+      await client.query('checkpoint');
+      await client.query('select pg_switch_wal()');
+    }
+  } finally {
+    await client.end();
+  }
 }
 
 /** On services of its own, which end with it, or on those given. */
