@@ -56,8 +56,9 @@ export class RedisLaneLocks implements LaneLocks {
     return this.#ask(this.#renew, lanes, () => [bootId, this.#ttlMs]);
   }
 
-  async release(bootId: BootId, lanes: readonly LaneRef[]): Promise<void> {
-    await this.#ask(this.#release, lanes, () => [bootId]);
+  async release(bootId: BootId, lanes: readonly LaneRef[]): Promise<boolean> {
+    const answers = await this.#ask(this.#release, lanes, () => [bootId]);
+    return this.#link.away || answers.every(({ held }) => held !== 'away');
   }
 
   /** Second try for the lanes at `free`: their holders no longer count. */

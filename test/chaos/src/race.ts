@@ -261,8 +261,9 @@ function watched(
       renew: (by, lanes) => locks.renew(by, lanes),
       release: async (by, lanes) => {
         await scene.at('before the release', lanes, bootId);
-        await locks.release(by, lanes);
+        const isDone = await locks.release(by, lanes);
         await scene.at('after the release', lanes, bootId);
+        return isDone;
       },
     },
   };

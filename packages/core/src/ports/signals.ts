@@ -25,7 +25,8 @@ export interface LaneLocks {
   /** Sets missing ones again; answers as take. */
   renew(bootId: BootId, lanes: readonly LaneRef[]): Promise<LockAnswer[]>;
   /** Deletes those that are mine; resolves when Redis has answered or is known to be away. */
-  release(bootId: BootId, lanes: readonly LaneRef[]): Promise<void>;
+  /** False: Redis is there and refused, so some may stay until their time to live. */
+  release(bootId: BootId, lanes: readonly LaneRef[]): Promise<boolean>;
 }
 export type LockAnswer = { readonly held: 'mine' | 'away' } | { readonly held: 'other'; readonly by: BootId };
 

@@ -5,7 +5,7 @@ export function ownsMark(mark: string | null, turnId: string): boolean {
 
 const CLEARS_MAX = 3;
 
-/** May the mark of a turn that has ended be cleared once more, after so many tries that failed? How it ended stays as it is. */
+/** May the mark of a turn that has ended, its lane's lock, be cleared once more, after so many tries that failed? How it ended stays as it is. */
 export function mayClearAgain(failures: number): boolean {
   return failures < CLEARS_MAX;
 }

@@ -11,7 +11,8 @@ const unknown = () => new StoreError({ failure: 'unknown', state: '08006', messa
 const busy = () => new StoreError({ failure: 'busy', state: '55P03', message: 'locked' });
 const row = () => new StoreError({ failure: 'row', state: '22P05', message: 'bad text' });
 
-function scene(store: Partial<LaneStore>) {
+function scene(store: Partial<LaneStore>, releasesRefused = 0) {
+  let refusals = releasesRefused;
   const clock = new VirtualClock();
   const log: string[] = [];
   const batches = new LaneBatches({
@@ -23,6 +24,7 @@ function scene(store: Partial<LaneStore>) {
       renew: async () => [],
       release: async () => {
         log.push('released');
+        return refusals-- <= 0;
       },
     },
     metrics: { claimBatchSize: noHistogram, commitBatchSize: noHistogram, commitSeconds: noHistogram },
@@ -104,6 +106,19 @@ describe('the steps of many lanes', () => {
     if (entry === undefined) throw new Error('no entry');
     await batches.releaseAndLook(entry);
     expect(log).toEqual(['released', 'looked']);
+  });
+
+  it.each([
+    [2, 3],
+    [9, 3],
+  ])('release a lock that is refused %i times %i times at most, and look then', async (refused, tries) => {
+    const { batches, entries, log, clock } = scene({ look: async (lanes) => lanes.map(() => true) }, refused);
+    const [entry] = entries(1);
+    if (entry === undefined) throw new Error('no entry');
+    const work = batches.releaseAndLook(entry);
+    for (let i = 0; i < 4; i++) await clock.advance(25);
+    expect(await work).toBe(true);
+    expect(log).toEqual(Array.from({ length: tries }, () => 'released'));
   });
 
   it('claim again under the same ids while the outcome is unknown, and say so in the end', async () => {

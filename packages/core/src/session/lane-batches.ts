@@ -1,7 +1,7 @@
 import { Batcher } from '../batching/batcher.ts';
 import type { Clock, Ids } from '../clock.ts';
 import { AppError } from '../errors.ts';
-import type { BootId, TenantId } from '../ids.ts';
+import type { BootId, LaneRef, TenantId } from '../ids.ts';
 import type {
   ClaimRequest,
   ClaimResult,
@@ -14,6 +14,7 @@ import type {
 } from '../ports/lane.ts';
 import type { Histogram } from '../ports/runtime.ts';
 import type { LaneLocks, LockAnswer } from '../ports/signals.ts';
+import { mayClearAgain } from '../recovery/turn-mark.ts';
 import type { LaneEntry } from './scheduler.ts';
 
 export interface LaneBatchesOptions {
@@ -196,11 +197,20 @@ export class LaneBatches {
   }
 
   async #releaseAndLook(entries: readonly LaneEntry[]): Promise<readonly boolean[]> {
-    const { bootId, store, locks } = this.#options;
+    const { store } = this.#options;
     const lanes = entries.map(laneOf);
-    await locks.release(bootId, lanes);
+    await this.#release(lanes);
     for (const entry of entries) entry.dirty = false;
     return store.look(lanes);
+  }
+
+  /** A lock that Redis refuses to take away keeps rivals off until its time to live; how the turn ended stays as it is. */
+  async #release(lanes: readonly LaneRef[]): Promise<void> {
+    const { bootId, locks, clock, ids } = this.#options;
+    for (let failures = 0; !(await locks.release(bootId, lanes)); ) {
+      if (!mayClearAgain(++failures)) return;
+      await clock.sleep(RETRY.baseMs * (0.5 + ids.random() / 2), this.#closing.signal);
+    }
   }
 
   /** Tries again while the store does not answer, for as long as this worker lives. */

@@ -34,7 +34,7 @@ function worker(text = 'hello') {
     },
     look: async (lanes) => lanes.map(() => false),
   };
-  const locks = { take: async () => [{ held: 'mine' as const }], release: async () => undefined };
+  const locks = { take: async () => [{ held: 'mine' as const }], release: async () => true };
   const scheduler = new Scheduler({
     ...{ clock, slotsMax: 2, capOf: () => 2, lanesMax: 10, slice: { turns: 2, ms: 2000 }, deferMs: 1000, lingerMs: 0 },
   });

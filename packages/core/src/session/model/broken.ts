@@ -74,7 +74,7 @@ export function breakServices(parts: Parts, broken: Broken): { readonly store: L
     release: async (boot, refs) => {
       const answers = broken.lookFirst ? await lanes.look(bootId, refs) : [];
       for (const [i, { laneId }] of refs.entries()) looked.set(laneId, answers[i] ?? false);
-      await parts.locks.release(boot, refs);
+      return await parts.locks.release(boot, refs);
     },
   };
   return { store, locks };

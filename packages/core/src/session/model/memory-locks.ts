@@ -33,10 +33,11 @@ export class MemoryLocks implements LaneLocks {
     return this.take(bootId, lanes);
   }
 
-  async release(bootId: BootId, lanes: readonly LaneRef[]): Promise<void> {
+  async release(bootId: BootId, lanes: readonly LaneRef[]): Promise<boolean> {
     await this.#steps.step(bootId);
     for (const { laneId } of lanes) if (this.#held.get(laneId)?.by === bootId) this.#held.delete(laneId);
     await this.#steps.step(bootId);
+    return true;
   }
 
   #take(bootId: BootId, laneId: LaneId, gone?: ReadonlySet<BootId>): LockAnswer {
