@@ -8,7 +8,7 @@ export const coordinatorTable = defineConfig('coordinator', {
   ...internalListenerOptions({ port: 8423 }),
   resumeTakeovers: integer({
     env: 'TURNKEEPER_RESUME_BREAKER_TAKEOVERS',
-    default: RESUME_BREAKER.restartsMax,
+    default: 0,
     min: 0,
     max: 100,
     help: 'After so many takeovers in a row in which resumed turns were lost again, such turns wait for a person; 0 = never.',

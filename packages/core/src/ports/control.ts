@@ -163,7 +163,10 @@ export type TypedCommandResult =
         'seq' | 'turnId' | 'sessionId' | 'ended'
       > | null;
     }
-  /** Nothing was accepted: the lane has another session by now, or the one asked for is gone. Only of a switch. */
+  /**
+   * This call accepted nothing: the lane has another session by now, or the one asked for is gone. Only of a switch. One that
+   * repeats a switch that was done is answered so, too: whoever looks again finds the session that was asked for.
+   */
   | { readonly result: 'moved' };
 
 /** What people do to a lane from outside. Every call is one transaction under the lane's lock (protocol `control`). */

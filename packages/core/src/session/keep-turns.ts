@@ -59,6 +59,7 @@ export class TurnKeeper {
     if (lanes.length === 0) return;
     const answers = await locks.renew(bootId, lanes);
     const lost = new Set(lanes.filter((_, i) => answers[i]?.held === 'other').map(({ laneId }) => laneId));
+    for (const laneId of lost) scheduler.lockLost(laneId);
     if (lost.size > 0) await this.#ask(turns.atWork().filter(({ lane }) => lost.has(lane.laneId)));
   }
 

@@ -126,7 +126,7 @@ export class LaneRunner {
       if (!entry.isLocked) {
         const lock = await batches.take(entry);
         if (lock.held === 'other') return 'rival';
-        entry.isLocked = true;
+        entry.isLocked = lock.held === 'mine';
       }
       for (;;) {
         const claim = await this.#claim(entry);

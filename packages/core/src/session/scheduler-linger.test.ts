@@ -62,6 +62,13 @@ describe('a lane kept in hand', () => {
     expect(scheduler.takeWaiting(() => true)).toEqual([lane('b', '1')]);
   });
 
+  it('asks for its lock again when a rival took it meanwhile', () => {
+    const { scheduler, entry } = lingering();
+    scheduler.lockLost(entry.lane.laneId);
+    expect(entry.isLocked).toBe(false);
+    expect(scheduler.takeLocked(() => true)).toEqual([entry]);
+  });
+
   it('is refused where none is to be kept, or half of all entries are kept', () => {
     expect(lingering({ lingerMs: 0 }).stays).toBe(false);
     const { scheduler } = lingering({ lanesMax: 2 });

@@ -22,6 +22,9 @@ export interface SchedulerOptions {
   readonly lingerMs: number;
 }
 
+/** Bounds what a hand-over or a drain releases at once. */
+const LINGERING_MAX = 4096;
+
 export type LaneState = 'waiting' | 'claiming' | 'running' | 'lingering' | 'releasing';
 export type WakeOutcome = 'added' | 'known' | 'served' | 'full';
 
@@ -189,7 +192,7 @@ export class Scheduler {
   /** Keeps an idle lane in hand; false when none is to be kept, or too many are. */
   linger(entry: LaneEntry): boolean {
     const { clock, lingerMs, lanesMax } = this.#options;
-    if (lingerMs === 0 || this.#lingering.size >= lanesMax / 2) return false;
+    if (lingerMs === 0 || this.#lingering.size >= Math.min(LINGERING_MAX, lanesMax / 2)) return false;
     this.#freeSlot(entry);
     entry.state = 'lingering';
     entry.readyAtMs = clock.monotonicMs() + lingerMs;
@@ -243,8 +246,8 @@ export class Scheduler {
   takeLocked(which: (lane: LaneRef) => boolean): LaneEntry[] {
     const taken: LaneEntry[] = [];
     for (const entry of this.#entries.values()) {
-      const isIdle = entry.state === 'lingering' || entry.state === 'waiting';
-      if (isIdle && entry.isLocked && which(entry.lane)) taken.push(this.#toRelease(entry));
+      const isInHand = entry.state === 'lingering' || (entry.state === 'waiting' && entry.isLocked);
+      if (isInHand && which(entry.lane)) taken.push(this.#toRelease(entry));
     }
     return taken;
   }
@@ -266,6 +269,12 @@ export class Scheduler {
       const tenant = this.#capped.shift();
       if (tenant !== null) this.#place(tenant);
     }
+  }
+
+  /** A rival holds the lane's lock: who serves it next asks for it. */
+  lockLost(laneId: LaneId): void {
+    const entry = this.#entries.get(laneId);
+    if (entry?.state === 'lingering' || entry?.state === 'waiting') entry.isLocked = false;
   }
 
   /** Lanes whose lock is held, or asked for. */
